@@ -46,45 +46,63 @@ class _Section(BaseModel):
 class HttpConfig(_Section):
     """The HTTP door."""
 
-    enabled: bool = Field(True, description="Serve HTTP beside stdio.")
-    host: str = Field("127.0.0.1", min_length=1, description="Address to bind.")
-    port: int = Field(7437, ge=0, le=65535, description="Port to bind; 0 = any free port.")
-    allow_remote: bool = Field(False, description="Permit an address other than loopback; needs a login method too.")
-    allowed_hosts: Words = Field((), description="Names accepted in Host and Origin besides the loopback names.")
-    max_body_bytes: int = Field(8388608, gt=0, description="Largest request body.")
-    session_idle_seconds: int = Field(1800, gt=0, description="A session without requests ends after this time.")
-    max_sessions: int = Field(1000, gt=0, description="Sessions at one time; more are answered 503.")
+    enabled: bool = Field(default=True, description="Serve HTTP beside stdio.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to bind.")
+    port: int = Field(default=7437, ge=0, le=65535, description="Port to bind; 0 = any free port.")
+    allow_remote: bool = Field(
+        default=False, description="Permit an address other than loopback; needs a login method too."
+    )
+    allowed_hosts: Words = Field(
+        default=(), description="Names accepted in Host and Origin besides the loopback names."
+    )
+    max_body_bytes: int = Field(default=8388608, gt=0, description="Largest request body.")
+    session_idle_seconds: int = Field(
+        default=1800, gt=0, description="A session without requests ends after this time."
+    )
+    max_sessions: int = Field(default=1000, gt=0, description="Sessions at one time; more are answered 503.")
 
 
 class _Limits(_Section):
     """What [gateway] sets for all servers and [servers.NAME] may set for one."""
 
     connect_timeout_seconds: float = Field(
-        30.0, gt=0, description="Time to start or reach a server and list its tools."
+        default=30.0, gt=0, description="Time to start or reach a server and list its tools."
     )
-    call_timeout_seconds: float = Field(90.0, gt=0, description="Time for one attempt of a call.")
-    overall_deadline_seconds: float = Field(180.0, gt=0, description="Time for all attempts of a call together.")
-    progress_extends: bool = Field(True, description="A progress notification restarts the clock of the attempt.")
-    max_retries: int = Field(3, ge=0, description="Extra attempts for calls that may be repeated without harm.")
+    call_timeout_seconds: float = Field(default=90.0, gt=0, description="Time for one attempt of a call.")
+    overall_deadline_seconds: float = Field(
+        default=180.0, gt=0, description="Time for all attempts of a call together."
+    )
+    progress_extends: bool = Field(
+        default=True, description="A progress notification restarts the clock of the attempt."
+    )
+    max_retries: int = Field(default=3, ge=0, description="Extra attempts for calls that may be repeated without harm.")
     reconnect_delay_seconds: float = Field(
-        1.0, gt=0, description="Pause before the first reconnect; doubles each time."
+        default=1.0, gt=0, description="Pause before the first reconnect; doubles each time."
     )
-    max_reconnect_delay_seconds: float = Field(30.0, gt=0, description="Longest pause between reconnects.")
-    max_in_flight: int = Field(32, ge=0, description="Calls at one time; more wait in line. 0 = no limit.")
-    breaker_failures: int = Field(5, gt=0, description="Failures in a row after which calls fail at once for a while.")
-    breaker_reset_seconds: float = Field(60.0, gt=0, description="How long calls fail at once before one is tried.")
-    max_message_bytes: int = Field(41943040, gt=0, description="Largest message accepted from a server.")
+    max_reconnect_delay_seconds: float = Field(default=30.0, gt=0, description="Longest pause between reconnects.")
+    max_in_flight: int = Field(default=32, ge=0, description="Calls at one time; more wait in line. 0 = no limit.")
+    breaker_failures: int = Field(
+        default=5, gt=0, description="Failures in a row after which calls fail at once for a while."
+    )
+    breaker_reset_seconds: float = Field(
+        default=60.0, gt=0, description="How long calls fail at once before one is tried."
+    )
+    max_message_bytes: int = Field(default=41943040, gt=0, description="Largest message accepted from a server.")
     env_inherit: Annotated[Literal["safe", "all"] | Words, BeforeValidator(_env_policy)] = Field(
-        "safe", description='Environment a server inherits: "safe" basics, "all", or a list of names.'
+        default="safe", description='Environment a server inherits: "safe" basics, "all", or a list of names.'
     )
-    trust_annotations: bool = Field(True, description="Believe a tool that calls itself read-only or idempotent.")
+    trust_annotations: bool = Field(
+        default=True, description="Believe a tool that calls itself read-only or idempotent."
+    )
 
 
 class GatewayConfig(_Limits):
     """Behaviour towards servers; every key but `client_names` may be repeated in [servers.NAME]."""
 
     client_names: Words = Field(
-        ("rem",), min_length=1, description="Labels that clients know us by; the longest one limits tool name lengths."
+        default=("rem",),
+        min_length=1,
+        description="Labels that clients know us by; the longest one limits tool name lengths.",
     )
 
     @model_validator(mode="after")
@@ -98,68 +116,71 @@ class CatalogConfig(_Section):
     """How tools, resources and prompts are listed."""
 
     mode: CatalogMode = Field(
-        "slim", description="slim = trimmed definitions, full = verbatim, lazy = search on demand."
+        default="slim", description="slim = trimmed definitions, full = verbatim, lazy = search on demand."
     )
-    max_description_chars: int = Field(2000, ge=0, description="slim cuts longer descriptions; 0 = no limit.")
+    max_description_chars: int = Field(default=2000, ge=0, description="slim cuts longer descriptions; 0 = no limit.")
     advertise_context_query: bool = Field(
-        False, description="Offer the optional argument `_context_query` on every tool."
+        default=False, description="Offer the optional argument `_context_query` on every tool."
     )
-    description_tag: str = Field("", description="Text put before every description.")
-    title_tag: bool = Field(False, description="Put the server's prefix before every title.")
+    description_tag: str = Field(default="", description="Text put before every description.")
+    title_tag: bool = Field(default=False, description="Put the server's prefix before every title.")
     always_load: Words = Field(
-        ("recall", "remember", "read_more"), description="Tools that clients with deferred loading should load at once."
+        default=("recall", "remember", "read_more"),
+        description="Tools that clients with deferred loading should load at once.",
     )
     first_list_wait_seconds: float = Field(
-        8.0, ge=0, description="How long the first listing ever waits for new servers."
+        default=8.0, ge=0, description="How long the first listing ever waits for new servers."
     )
-    page_size: int = Field(0, ge=0, description="Entries per page of a list; 0 = one page.")
-    ttl_ms: int = Field(60000, ge=0, description="How long a modern client may keep a list.")
+    page_size: int = Field(default=0, ge=0, description="Entries per page of a list; 0 = one page.")
+    ttl_ms: int = Field(default=60000, ge=0, description="How long a modern client may keep a list.")
 
 
 class PipelineConfig(_Section):
     """What happens to results on their way to the agent."""
 
-    enabled: bool = Field(True, description="Run the stages; false passes every result through untouched.")
-    structured: Structured = Field("auto", description="Keep structured content: auto, preserve always, or drop.")
-    time_limit_ms: int = Field(2000, gt=0, description="A stage that takes longer is skipped for that result.")
+    enabled: bool = Field(default=True, description="Run the stages; false passes every result through untouched.")
+    structured: Structured = Field(
+        default="auto", description="Keep structured content: auto, preserve always, or drop."
+    )
+    time_limit_ms: int = Field(default=2000, gt=0, description="A stage that takes longer is skipped for that result.")
 
 
 class ObservabilityConfig(_Section):
     """Metrics and traces."""
 
-    metrics: bool = Field(True, description="Record every call in state.db.")
-    metrics_max_rows: int = Field(100000, gt=0, description="Calls kept.")
-    metrics_days: int = Field(30, gt=0, description="Days that calls are kept.")
-    latency_window: int = Field(10000, gt=0, description="Calls over which latency percentiles are taken.")
-    capture_content: bool = Field(False, description="Put arguments and results, redacted, into traces.")
-    sampling_rate: float = Field(1.0, ge=0, le=1, description="Share of requests that are traced.")
-    otlp_endpoint: str = Field("", description="Where traces go (needs the extra `otel`); empty = nowhere.")
-    otlp_headers: dict[str, str] = Field({}, description="Headers sent to that endpoint.")
+    metrics: bool = Field(default=True, description="Record every call in state.db.")
+    metrics_max_rows: int = Field(default=100000, gt=0, description="Calls kept.")
+    metrics_days: int = Field(default=30, gt=0, description="Days that calls are kept.")
+    latency_window: int = Field(default=10000, gt=0, description="Calls over which latency percentiles are taken.")
+    capture_content: bool = Field(default=False, description="Put arguments and results, redacted, into traces.")
+    sampling_rate: float = Field(default=1.0, ge=0, le=1, description="Share of requests that are traced.")
+    otlp_endpoint: str = Field(default="", description="Where traces go (needs the extra `otel`); empty = nowhere.")
+    otlp_headers: dict[str, str] = Field(default={}, repr=False, description="Headers sent to that endpoint.")
 
 
 class AuthConfig(_Section):
     """Who may use the HTTP door."""
 
     anonymous: Literal["off", "read", "write"] = Field(
-        "off", description="What a caller without a token may do; only while bound to loopback."
+        default="off", description="What a caller without a token may do; only while bound to loopback."
     )
 
 
 class ProfileConfig(_Section):
     """A named view of the catalog, chosen by --profile, REMORA_PROFILE or ?profile=."""
 
-    servers: Words = Field(("*",), description="Servers seen; names or patterns with `*`.")
-    hidden: Words = Field((), description="Served tool names not seen; patterns with `*`.")
+    servers: Words = Field(default=("*",), description="Servers seen; names or patterns with `*`.")
+    hidden: Words = Field(default=(), description="Served tool names not seen; patterns with `*`.")
     catalog_mode: Literal["", "slim", "full", "lazy"] = Field(
-        "", description="Catalog mode; empty = that of [catalog]."
+        default="", description="Catalog mode; empty = that of [catalog]."
     )
 
 
 class UpstreamAuth(_Section):
     """How we log in to a server."""
 
-    type: Literal["none", "bearer"] = Field("none", description="none, or a bearer token.")
-    token: str = Field("", description="The token, best as a reference such as ${GITHUB_TOKEN}.")
+    type: Literal["none", "bearer"] = Field(default="none", description="none, or a bearer token.")
+    token: str = Field(default="", repr=False, description="The token, best as a reference such as ${GITHUB_TOKEN}.")
 
     @model_validator(mode="after")
     def _token_fits(self) -> Self:
@@ -173,48 +194,57 @@ class UpstreamAuth(_Section):
 class ToolConfig(_Section):
     """Overrides for one tool of a server."""
 
-    hidden: bool = Field(False, description="Neither list nor call the tool.")
-    description: str = Field("", description="Replaces the description; empty = the server's.")
-    title: str = Field("", description="Replaces the title; empty = the server's.")
-    annotations: dict[str, Any] = Field({}, description="Merged over the server's annotations.")
-    safe: bool | None = Field(None, description="Whether a call may be sent twice; overrides annotations.")
-    structured: Structured | None = Field(None, description="Overrides the server's `structured`.")
+    hidden: bool = Field(default=False, description="Neither list nor call the tool.")
+    description: str = Field(default="", description="Replaces the description; empty = the server's.")
+    title: str = Field(default="", description="Replaces the title; empty = the server's.")
+    annotations: dict[str, Any] = Field(default={}, description="Merged over the server's annotations.")
+    safe: bool | None = Field(default=None, description="Whether a call may be sent twice; overrides annotations.")
+    structured: Structured | None = Field(default=None, description="Overrides the server's `structured`.")
 
 
 class ServerConfig(_Limits):
     """One proxied server. Keys of [gateway] may be repeated here; what is left out is inherited."""
 
-    enabled: bool = Field(True, description="Serve it.")
-    prefix: str = Field("", description="First part of its tools' names; empty = derived from the server's name.")
-    bare_names: bool = Field(False, description="Serve tools and prompts without prefix; one server at most.")
+    enabled: bool = Field(default=True, description="Serve it.")
+    prefix: str = Field(
+        default="", description="First part of its tools' names; empty = derived from the server's name."
+    )
+    bare_names: bool = Field(default=False, description="Serve tools and prompts without prefix; one server at most.")
     transport: Annotated[Literal["", "stdio", "http", "sse"], BeforeValidator(_transport)] = Field(
-        "", description="stdio, http or sse; empty = by what is given: command or url."
+        default="", description="stdio, http or sse; empty = by what is given: command or url."
     )
-    command: str = Field("", description="Program to start.")
-    args: Words = Field((), description="Its arguments.")
-    env: dict[str, str] = Field({}, description="Variables added to the inherited environment.")
-    cwd: str = Field("", description="Its working directory; empty = ours, or the project's root.")
-    url: str = Field("", description="Address of a server reached over HTTP.")
-    headers: dict[str, str] = Field({}, description="Headers sent to it.")
-    auth: UpstreamAuth = Field(UpstreamAuth.model_construct(), description="How we log in to it.")
-    tls_verify: bool = Field(True, description="Check its certificate.")
-    ca_file: str = Field("", description="Certificates to trust, in a PEM file; empty = the system's.")
-    era: Literal["auto", "modern", "legacy"] = Field("auto", description="Protocol generation; auto asks the server.")
-    start: Literal["lazy", "eager"] = Field("lazy", description="Start at the first call, or with the gateway.")
+    command: str = Field(default="", description="Program to start.")
+    args: Words = Field(default=(), description="Its arguments.")
+    env: dict[str, str] = Field(default={}, repr=False, description="Variables added to the inherited environment.")
+    cwd: str = Field(default="", description="Its working directory; empty = ours, or the project's root.")
+    url: str = Field(default="", description="Address of a server reached over HTTP.")
+    headers: dict[str, str] = Field(default={}, repr=False, description="Headers sent to it.")
+    auth: UpstreamAuth = Field(default=UpstreamAuth.model_construct(), description="How we log in to it.")
+    tls_verify: bool = Field(default=True, description="Check its certificate.")
+    ca_file: str = Field(default="", description="Certificates to trust, in a PEM file; empty = the system's.")
+    era: Literal["auto", "modern", "legacy"] = Field(
+        default="auto", description="Protocol generation; auto asks the server."
+    )
+    start: Literal["lazy", "eager"] = Field(default="lazy", description="Start at the first call, or with the gateway.")
     scope: Literal["auto", "shared", "project", "session"] = Field(
-        "auto", description="One connection for all, per project or per session; auto chooses by what the server uses."
+        default="auto",
+        description="One connection for all, per project or per session; auto chooses by what the server uses.",
     )
-    back_channel: bool = Field(False, description="The server asks its client questions: gives each session its own.")
-    idle_stop_minutes: int = Field(0, ge=0, description="Stop it after this time without calls; 0 = never.")
-    projects: Words = Field(("*",), description="Project folders it is served in; paths or patterns with `*`.")
-    resources: bool = Field(True, description="Serve its resources.")
-    prompts: bool = Field(True, description="Serve its prompts.")
-    instructions: bool = Field(True, description="Pass its instructions on to clients.")
-    allow_dangerous_env: bool = Field(False, description="Accept variables such as LD_PRELOAD or PYTHONPATH in env.")
-    catalog_mode: CatalogMode = Field("slim", description="Overrides catalog.mode.")
-    max_description_chars: int = Field(2000, ge=0, description="Overrides catalog.max_description_chars.")
-    structured: Structured = Field("auto", description="Overrides pipeline.structured.")
-    tools: dict[str, ToolConfig] = Field({}, description="Overrides per tool, by the server's own tool name.")
+    back_channel: bool = Field(
+        default=False, description="The server asks its client questions: gives each session its own."
+    )
+    idle_stop_minutes: int = Field(default=0, ge=0, description="Stop it after this time without calls; 0 = never.")
+    projects: Words = Field(default=("*",), description="Project folders it is served in; paths or patterns with `*`.")
+    resources: bool = Field(default=True, description="Serve its resources.")
+    prompts: bool = Field(default=True, description="Serve its prompts.")
+    instructions: bool = Field(default=True, description="Pass its instructions on to clients.")
+    allow_dangerous_env: bool = Field(
+        default=False, description="Accept variables such as LD_PRELOAD or PYTHONPATH in env."
+    )
+    catalog_mode: CatalogMode = Field(default="slim", description="Overrides catalog.mode.")
+    max_description_chars: int = Field(default=2000, ge=0, description="Overrides catalog.max_description_chars.")
+    structured: Structured = Field(default="auto", description="Overrides pipeline.structured.")
+    tools: dict[str, ToolConfig] = Field(default={}, description="Overrides per tool, by the server's own tool name.")
 
     @property
     def kind(self) -> Transport:
@@ -250,16 +280,20 @@ class ServerConfig(_Limits):
 class Config(_Section):
     """Everything that config.toml can say."""
 
-    schema_version: Literal[1] = Field(1, description="Version of this file's layout.")
-    log_level: LogLevel = Field("info", description="Least severity that is logged.")
-    http: HttpConfig = Field(HttpConfig.model_construct(), description="The HTTP door.")
-    gateway: GatewayConfig = Field(GatewayConfig.model_construct(), description="Behaviour towards servers.")
-    catalog: CatalogConfig = Field(CatalogConfig.model_construct(), description="How tools are listed.")
-    pipeline: PipelineConfig = Field(PipelineConfig.model_construct(), description="What happens to results.")
-    observability: ObservabilityConfig = Field(ObservabilityConfig.model_construct(), description="Metrics and traces.")
-    auth: AuthConfig = Field(AuthConfig.model_construct(), description="Who may use the HTTP door.")
-    profiles: dict[str, ProfileConfig] = Field({}, description="Named views of the catalog.")
-    servers: dict[str, ServerConfig] = Field({}, description="The proxied servers, in the order they are listed.")
+    schema_version: Literal[1] = Field(default=1, description="Version of this file's layout.")
+    log_level: LogLevel = Field(default="info", description="Least severity that is logged.")
+    http: HttpConfig = Field(default=HttpConfig.model_construct(), description="The HTTP door.")
+    gateway: GatewayConfig = Field(default=GatewayConfig.model_construct(), description="Behaviour towards servers.")
+    catalog: CatalogConfig = Field(default=CatalogConfig.model_construct(), description="How tools are listed.")
+    pipeline: PipelineConfig = Field(default=PipelineConfig.model_construct(), description="What happens to results.")
+    observability: ObservabilityConfig = Field(
+        default=ObservabilityConfig.model_construct(), description="Metrics and traces."
+    )
+    auth: AuthConfig = Field(default=AuthConfig.model_construct(), description="Who may use the HTTP door.")
+    profiles: dict[str, ProfileConfig] = Field(default={}, description="Named views of the catalog.")
+    servers: dict[str, ServerConfig] = Field(
+        default={}, description="The proxied servers, in the order they are listed."
+    )
 
     def server(self, name: str) -> ServerConfig:
         """The server as it runs: what it leaves unset comes from [gateway], [catalog] and [pipeline]."""
