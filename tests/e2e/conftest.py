@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
 from tests.support.fixtures import control, home
 
 __all__ = ["control", "home", "installed"]
