@@ -89,7 +89,7 @@ def _suggestion(path: KeyPath, model: type[BaseModel]) -> str:
 
 def _follows(kind: str, path: KeyPath, issues: list[Issue]) -> bool:
     """Whether this only follows from an issue known already: a deadline beside one that was taken out."""
-    near = {(*section, key) for section in (path, path[:-1], ("gateway",)) for key in _DEADLINES}
+    near = {(*table, key) for table in (path[:-1], ("gateway",)) for key in _DEADLINES}
     return kind == "deadline" and any(issue.path in near for issue in issues)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import fcntl
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any
 from remora.config.check import check
 from remora.config.files import stamp, write_private
 from remora.config.keys import annotation_at, fields, nearest
+from remora.config.layout import drop, has, put
 from remora.config.model import Config, derived_prefix
-from remora.config.outline import KeyPath, dotted, outline, split_key
+from remora.config.outline import dotted, outline, split_key
 from remora.config.problems import InvalidConfig, Problem
 from remora.config.source import parse, read_text
 from remora.errors import ConfigError, RemoraError, UsageError
@@ -34,15 +34,15 @@ def set_value(path: Path, key: str, value: Any, *, backups: Path | None = None) 
     if annotation_at(parts) is None:
         close = nearest(key, (dotted(known) for known, _ in fields()))
         raise UsageError(f'unknown key "{key}"' + (f'; did you mean "{close}"?' if close else ""))
-    _apply(path, lambda text: _with(text, parts, value), backups)
+    _apply(path, lambda text: put(text, parts, value), backups)
 
 
 def unset_value(path: Path, key: str, *, backups: Path | None = None) -> bool:
     """Take a key out of the file; false if it was not there."""
     parts = split_key(key)
-    if annotation_at(parts) is None and not _has(parse(_text(path), path), parts):
+    if annotation_at(parts) is None and not has(parse(_text(path), path), parts):
         raise UsageError(f'unknown key "{key}"')
-    return _apply(path, lambda text: _without(text, parts), backups)
+    return _apply(path, lambda text: drop(text, parts), backups)
 
 
 def add_server(
@@ -59,17 +59,17 @@ def add_server(
             taken = (entry.get("prefix") if isinstance(entry, dict) else "") or derived_prefix(other)
             if other != name and str(taken).lower() == prefix.lower():
                 raise UsageError(f'the prefix "{prefix}" belongs to the server "{other}"; choose another with --prefix')
-        return _with(_without(text, ("servers", name)), ("servers", name), dict(mapping))
+        return put(drop(text, ("servers", name)), ("servers", name), dict(mapping))
 
     _apply(path, edit, backups)
 
 
 def remove_server(path: Path, name: str, *, backups: Path | None = None) -> None:
-    _apply(path, lambda text: _without(text, ("servers", _known(text, name))), backups)
+    _apply(path, lambda text: drop(text, ("servers", _known(text, name))), backups)
 
 
 def set_enabled(path: Path, name: str, enabled: bool, *, backups: Path | None = None) -> None:
-    _apply(path, lambda text: _with(text, ("servers", _known(text, name), "enabled"), enabled), backups)
+    _apply(path, lambda text: put(text, ("servers", _known(text, name), "enabled"), enabled), backups)
 
 
 def _apply(path: Path, edit: Edit, backups: Path | None) -> bool:
@@ -108,119 +108,6 @@ def _refuse_invalid(path: Path, before: str, after: str) -> None:
             [Problem(str(path), place.line(each.path), dotted(each.path), each.message, each.hint) for each in issues],
             path=str(path),
         )
-
-
-def _with(text: str, parts: Sequence[str], value: Any) -> str:
-    expected = tomllib.loads(text)
-    here: Any = expected
-    for part in parts[:-1]:
-        here = here.setdefault(part, {})
-        if not isinstance(here, dict):
-            raise UsageError(f'"{part}" in "{dotted(parts)}" is not a table')
-    here[parts[-1]] = copy.deepcopy(value)
-    return _checked(_put(text, parts, value), expected, parts)
-
-
-def _without(text: str, parts: Sequence[str]) -> str:
-    expected = tomllib.loads(text)
-    if not _has(expected, parts):
-        return text
-    here = expected
-    for part in parts[:-1]:
-        here = here[part]
-    del here[parts[-1]]
-    shorter = _cut_tables(text, tuple(parts))
-    return _checked(_drop(shorter, parts) if _has(tomllib.loads(shorter), parts) else shorter, expected, parts)
-
-
-def _checked(text: str, expected: dict[str, Any], parts: Sequence[str]) -> str:
-    """The edited text must say exactly what was meant, whatever form the file has."""
-    try:
-        actual = here = tomllib.loads(text)
-        for part in parts[:-1]:
-            here = here.setdefault(part, {})  # a table with nothing in it may or may not be written
-    except tomllib.TOMLDecodeError:
-        actual = {}
-    if actual != expected:
-        raise ConfigError(f'"{dotted(parts)}" stands in the file in a form that only an editor can change')
-    return text
-
-
-def _put(text: str, parts: Sequence[str], value: Any) -> str:
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    here: Any = document
-    for part in parts[:-1]:
-        if part not in here:
-            here[part] = tomlkit.table(is_super_table=part in ("servers", "profiles", "tools"))
-        here = here[part]
-    here[parts[-1]] = _item(value)
-    return tomlkit.dumps(document)
-
-
-def _item(value: Any) -> Any:
-    """A table as a section, with small tables in it on one line."""
-    import tomlkit
-
-    if not isinstance(value, Mapping):
-        return list(value) if isinstance(value, tuple) else value
-    table = tomlkit.table()
-    for name, inner in value.items():
-        if isinstance(inner, Mapping) and not any(isinstance(each, Mapping) for each in inner.values()):
-            line = tomlkit.inline_table()
-            line.update(inner)
-            table[name] = line
-        else:
-            table[name] = _item(inner)
-    return table
-
-
-def _drop(text: str, parts: Sequence[str]) -> str:
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    here: Any = document
-    for part in parts[:-1]:
-        here = here[part]
-    del here[parts[-1]]
-    return tomlkit.dumps(document)
-
-
-def _cut_tables(text: str, path: KeyPath) -> str:
-    """Take out the sections of a table. Comments that touch a section go with it, all others stay."""
-    lines, headers = text.split("\n"), outline(text).headers
-    starts = [_section_start(lines, header.line - 1) for header in headers]
-    kept = lines[: starts[0]] if starts else lines
-    for header, start, end in zip(headers, starts, [*starts[1:], len(lines)], strict=True):
-        section = lines[start:end]
-        kept += _loose_end(section) if header.path[: len(path)] == path else section
-    return "\n".join(kept)
-
-
-def _section_start(lines: list[str], header: int) -> int:
-    """Where a section begins: at the comments touching its header, unless they open the file."""
-    start = header
-    while start > 0 and lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    return start if start > 0 else header
-
-
-def _loose_end(section: list[str]) -> list[str]:
-    """The comments at the end of a section that stand apart from it."""
-    last = max(at for at, line in enumerate(section) if line.strip() and not line.lstrip().startswith("#"))
-    tail = section[last + 1 :]
-    while tail and tail[0].strip():
-        del tail[0]
-    return tail if any(line.strip() for line in tail) else []
-
-
-def _has(data: Any, parts: Sequence[str]) -> bool:
-    for part in parts:
-        if not isinstance(data, dict) or part not in data:
-            return False
-        data = data[part]
-    return True
 
 
 def _known(text: str, name: str) -> str:

@@ -39,11 +39,13 @@ def _fault(kind: str, message: str, hint: str = "", at: tuple[str, ...] = ()) ->
     return PydanticCustomError(kind, "{message}", {"message": message, "hint": hint, "at": at})
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A table of the file: exact types, no unknown keys, never changed in place."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class HttpConfig(_Section):
+class HttpConfig(Section):
     """The HTTP door."""
 
     enabled: bool = Field(default=True, description="Serve HTTP beside stdio.")
@@ -62,7 +64,7 @@ class HttpConfig(_Section):
     max_sessions: int = Field(default=1000, gt=0, description="Sessions at one time; more are answered 503.")
 
 
-class _Limits(_Section):
+class _Limits(Section):
     """What [gateway] sets for all servers and [servers.NAME] may set for one."""
 
     connect_timeout_seconds: float = Field(
@@ -108,11 +110,11 @@ class GatewayConfig(_Limits):
     @model_validator(mode="after")
     def _deadlines(self) -> Self:
         if self.call_timeout_seconds > self.overall_deadline_seconds:
-            raise _too_long(self, ("call_timeout_seconds",))
+            raise _too_long(self, self)
         return self
 
 
-class CatalogConfig(_Section):
+class CatalogConfig(Section):
     """How tools, resources and prompts are listed."""
 
     mode: CatalogMode = Field(
@@ -135,7 +137,7 @@ class CatalogConfig(_Section):
     ttl_ms: int = Field(default=60000, ge=0, description="How long a modern client may keep a list.")
 
 
-class PipelineConfig(_Section):
+class PipelineConfig(Section):
     """What happens to results on their way to the agent."""
 
     enabled: bool = Field(default=True, description="Run the stages; false passes every result through untouched.")
@@ -145,7 +147,7 @@ class PipelineConfig(_Section):
     time_limit_ms: int = Field(default=2000, gt=0, description="A stage that takes longer is skipped for that result.")
 
 
-class ObservabilityConfig(_Section):
+class ObservabilityConfig(Section):
     """Metrics and traces."""
 
     metrics: bool = Field(default=True, description="Record every call in state.db.")
@@ -158,7 +160,7 @@ class ObservabilityConfig(_Section):
     otlp_headers: dict[str, str] = Field(default={}, repr=False, description="Headers sent to that endpoint.")
 
 
-class AuthConfig(_Section):
+class AuthConfig(Section):
     """Who may use the HTTP door."""
 
     anonymous: Literal["off", "read", "write"] = Field(
@@ -166,7 +168,7 @@ class AuthConfig(_Section):
     )
 
 
-class ProfileConfig(_Section):
+class ProfileConfig(Section):
     """A named view of the catalog, chosen by --profile, REMORA_PROFILE or ?profile=."""
 
     servers: Words = Field(default=("*",), description="Servers seen; names or patterns with `*`.")
@@ -176,7 +178,7 @@ class ProfileConfig(_Section):
     )
 
 
-class UpstreamAuth(_Section):
+class UpstreamAuth(Section):
     """How we log in to a server."""
 
     type: Literal["none", "bearer"] = Field(default="none", description="none, or a bearer token.")
@@ -191,7 +193,7 @@ class UpstreamAuth(_Section):
         return self
 
 
-class ToolConfig(_Section):
+class ToolConfig(Section):
     """Overrides for one tool of a server."""
 
     hidden: bool = Field(default=False, description="Neither list nor call the tool.")
@@ -277,7 +279,15 @@ class ServerConfig(_Limits):
         return self
 
 
-class Config(_Section):
+# Keys of a server that come from elsewhere when it leaves them unset: the table and the key there.
+INHERITED = {key: ("gateway", key) for key in _Limits.model_fields} | {
+    "catalog_mode": ("catalog", "mode"),
+    "max_description_chars": ("catalog", "max_description_chars"),
+    "structured": ("pipeline", "structured"),
+}
+
+
+class Config(Section):
     """Everything that config.toml can say."""
 
     schema_version: Literal[1] = Field(default=1, description="Version of this file's layout.")
@@ -298,11 +308,8 @@ class Config(_Section):
     def server(self, name: str) -> ServerConfig:
         """The server as it runs: what it leaves unset comes from [gateway], [catalog] and [pipeline]."""
         server = self.servers[name]
-        inherited = {key: getattr(self.gateway, key) for key in _Limits.model_fields}
-        inherited["catalog_mode"] = self.catalog.mode
-        inherited["max_description_chars"] = self.catalog.max_description_chars
-        inherited["structured"] = self.pipeline.structured
-        return server.model_copy(update={k: v for k, v in inherited.items() if k not in server.model_fields_set})
+        left = {key: place for key, place in INHERITED.items() if key not in server.model_fields_set}
+        return server.model_copy(update={key: getattr(getattr(self, table), own) for key, (table, own) in left.items()})
 
     def prefixes(self) -> dict[str, str]:
         """The first part of tool names, per server, in config order."""
@@ -329,7 +336,7 @@ class Config(_Section):
         for name in self.servers:
             server = self.server(name)
             if server.call_timeout_seconds > server.overall_deadline_seconds:
-                raise _too_long(server, ("servers", name))
+                raise _too_long(server, self.servers[name], ("servers", name))
         return self
 
 
@@ -339,7 +346,8 @@ def derived_prefix(name: str) -> str:
     return valid.lstrip("-_")[:24]
 
 
-def _too_long(limits: _Limits, at: tuple[str, ...]) -> PydanticCustomError:
-    call, overall = limits.call_timeout_seconds, limits.overall_deadline_seconds
+def _too_long(effective: _Limits, written: _Limits, above: tuple[str, ...] = ()) -> PydanticCustomError:
+    call, overall = effective.call_timeout_seconds, effective.overall_deadline_seconds
     message = f"call_timeout_seconds ({call:g}) is longer than overall_deadline_seconds ({overall:g})"
-    return _fault("deadline", message, "raise overall_deadline_seconds or lower call_timeout_seconds", at)
+    key = "call_timeout_seconds" if "call_timeout_seconds" in written.model_fields_set else "overall_deadline_seconds"
+    return _fault("deadline", message, "raise overall_deadline_seconds or lower call_timeout_seconds", (*above, key))

@@ -44,8 +44,9 @@ def from_environment(environ: Mapping[str, str], data: Mapping[str, Any]) -> tup
             continue
         path = _path(name.split("__"), data)
         if annotation_at(path) is None:
-            close = nearest(variable, _variables(data))
-            warnings.append(f"{variable} fits no configuration key" + (f"; did you mean {close}?" if close else ""))
+            close = nearest(name, _variables(data))
+            hint = f"; did you mean {_PREFIX}{close}?" if close else ""
+            warnings.append(f"{variable} fits no configuration key{hint}")
         else:
             overrides.append(Override(path, parse_value(path, environ[variable]), f"env:{variable}"))
     return overrides, warnings
@@ -100,12 +101,12 @@ def _plain(word: str) -> str:
 
 
 def _variables(data: Mapping[str, Any]) -> list[str]:
-    """Every variable that would set something, for the names in use."""
+    """Every variable that would set something, without our prefix, for the names in use."""
     found = []
     for path, _ in fields():
         names = [path]
         if "NAME" in path:
             table = data.get(path[0])
             names = [(path[0], name, *path[2:]) for name in (table if isinstance(table, dict) else {})]
-        found += [_PREFIX + "__".join(_plain(part) for part in key).upper() for key in names]
+        found += ["__".join(_plain(part) for part in key).upper() for key in names]
     return found

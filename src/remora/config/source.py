@@ -14,7 +14,7 @@ def read_text(path: Path) -> str | None:
     """The text of a file; None if there is none."""
     try:
         return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as failure:
         raise InvalidConfig([Problem(str(path), None, "", "is not UTF-8 text")], path=str(path)) from failure
@@ -28,9 +28,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as failure:
-        message, line = str(failure), None
-        if found := re.search(r" \(at line (\d+), column \d+\)", message):
-            message, line = message.replace(found.group(), ""), int(found[1])
-        elif "end of document" in message:
-            line = text.count("\n") + 1
+        message, _, place = str(failure).rstrip(")").rpartition(" (at ")
+        found = re.match(r"line (\d+)", place)
+        line = int(found[1]) if found else text.count("\n") + 1
         raise InvalidConfig([Problem(str(path), line, "", f"not valid TOML: {message}")], path=str(path)) from failure
