@@ -135,6 +135,22 @@ async def test_lazy_lists_three_tools_instead(home: Home, control: Control) -> N
         assert text(direct) == "known by name"
 
 
+@pytest.mark.parametrize("mode", ["full", "slim"])
+async def test_structured_content_is_kept_or_dropped_whole(home: Home, control: Control, mode: str) -> None:
+    servers = {name: control.server(name, structured=name) for name in ("preserve", "drop", "auto")}
+    home.configure(servers, catalog={"mode": mode})
+    async with front(home, "stdio-handshake") as client:
+        tools = await client.tools_with("preserve__weird", "drop__weird", "auto__weird")
+        original = TOOLS["weird"][0]["outputSchema"]
+        assert tools["preserve__weird"]["outputSchema"] == original
+        assert "outputSchema" not in tools["drop__weird"]
+        results = {name: await client.call(f"{name}__weird") for name in servers}
+        assert results["preserve"]["structuredContent"]["nested"] == [{"b": 1, "a": []}]
+        assert "structuredContent" not in results["drop"]
+        assert results["drop"]["content"] == results["preserve"]["content"]
+        assert same(results["auto"], results["preserve"])
+
+
 async def test_overrides(home: Home, control: Control) -> None:
     tools: dict[str, Any] = {
         "echo": {"description": "Says it again.", "title": "Parrot", "annotations": {"readOnlyHint": True}},

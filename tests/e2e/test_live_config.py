@@ -91,7 +91,7 @@ async def test_keys_of_tools_and_lists_are_live(home: Home, control: Control) ->
     "broken",
     [
         "this is not toml",
-        '[servers.up]\ncommand = ""\n[servers.two]\nurl = "http://x"\ncommand = "y"\n',
+        "[servers.up]\ncommand = 5\n",
         "no_such_key = 1\n",
         '[servers.a]\ncommand = "x"\nprefix = "same"\n[servers.b]\ncommand = "y"\nprefix = "SAME"\n',
     ],
@@ -106,6 +106,42 @@ async def test_a_broken_file_changes_nothing(home: Home, control: Control, broke
         home.configure({"up": up, "late": control.server("late")})
         await client.tools_with("late__echo", "up__echo")
         assert len(control.seen("start", name="up")) == 1
+
+
+async def test_a_server_described_wrongly_stops_no_other(home: Home, control: Control) -> None:
+    both = {"command": "x", "url": "http://127.0.0.1:1/mcp"}
+    home.configure({"both": both, "neither": {"enabled": True}, "up": control.server("up")})
+    async with front(home, "stdio-handshake") as client:
+        await client.tools_with("up__echo")
+        health = text(await client.call("remora", {"action": "health"}))
+        assert "both" in health
+        assert "neither" in health
+    code, out, err = await home.cli("config", "validate")
+    assert code == 3
+    for name in ("both", "neither"):
+        assert f"servers.{name}" in out + err
+
+
+async def test_commands_change_the_list_of_an_open_session(home: Home, control: Control) -> None:
+    up, late = control.server("up"), control.server("late")
+    home.configure({"up": up})
+    async with front(home, "stdio-handshake") as client:
+        await client.tools_with("up__echo")
+        identity = await client.send("tools/call", {"name": "up__block", "arguments": {}})
+        await control.until("blocked", name="up")
+        code, _, err = await home.cli("add", "late", "--", late["command"], *late["args"])
+        assert code == 0, err
+        await client.tools_with("late__echo")
+        assert text(await client.call("late__echo", {"text": "hi"})) == "hi"
+        code, _, err = await home.cli("disable", "late")
+        assert code == 0, err
+        await without(client, "late__")
+        assert (await home.cli("enable", "late"))[0] == 0
+        await client.tools_with("late__echo")
+        assert (await home.cli("remove", "late", "-y"))[0] == 0
+        await without(client, "late__")
+        await control.tell("up", "release")
+        assert text((await client.answer(identity))["result"]) == "released"
 
 
 async def test_a_broken_file_at_start(home: Home, control: Control) -> None:

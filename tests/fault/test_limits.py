@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.client import Failure, failure_code, text
 from tests.support.control import Control
-from tests.support.fronts import front
+from tests.support.fronts import FRONTS, front
 from tests.support.home import Home
 from tests.support.http_upstream import HttpUpstream
 
@@ -85,6 +85,19 @@ async def test_calls_queue_and_then_it_is_busy(home: Home, control: Control) -> 
             assert text((await client.answer(identity))["result"]) == "released"
         order = [report["arguments"]["n"] for report in control.seen("blocked")]
         assert order == sorted(order)  # first come, first served
+
+
+@pytest.mark.parametrize("kind", FRONTS)
+async def test_calls_do_not_wait_for_each_other(home: Home, control: Control, kind: str) -> None:
+    home.configure({"up": control.server("up")})
+    async with front(home, kind) as client:
+        await client.tools_with("up__block")
+        sent = [await client.send("tools/call", {"name": "up__block", "arguments": {}}) for _ in range(20)]
+        await control.until("blocked", count=20)  # all are running at one time, on one connection
+        await control.tell("up", "release")
+        for identity in sent:
+            assert text((await client.answer(identity))["result"]) == "released"
+        assert len(control.seen("start")) == 1
 
 
 @pytest.mark.parametrize("id_at", ["start", "end"])
