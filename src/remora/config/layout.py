@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from remora.config.outline import KeyPath, dotted, outline
@@ -17,29 +18,34 @@ from remora.errors import ConfigError, UsageError
 
 def put(text: str, parts: Sequence[str], value: Any) -> str:
     """Set a key; tables around it are made as needed."""
+    path, text, line_end = tuple(parts), text.replace("\r\n", "\n"), _line_end(text)
     expected = tomllib.loads(text)
-    known = has(expected, parts)
+    known = has(expected, path)
     here: Any = expected
-    for part in parts[:-1]:
+    for part in path[:-1]:
         here = here.setdefault(part, {})
         if not isinstance(here, dict):
-            raise UsageError(f'"{part}" in "{dotted(parts)}" is not a table')
-    here[parts[-1]] = copy.deepcopy(list(value) if isinstance(value, tuple) else value)
-    ways = (_replace,) if known else (_insert, _replace)
-    return _first_right((way(text, tuple(parts), here[parts[-1]]) for way in ways), expected, parts)
+            raise UsageError(f'"{part}" in "{dotted(path)}" is not a table')
+    here[path[-1]] = value = copy.deepcopy(list(value) if isinstance(value, tuple) else value)
+    ways = [partial(_replace, text, path, value)]
+    if not known:
+        ways.insert(0, partial(_insert, text, path, value))
+    return _first_right(ways, expected, path).replace("\n", line_end)
 
 
 def drop(text: str, parts: Sequence[str]) -> str:
     """Take out a key or a whole table; comments that touch its sections go with it."""
+    path, text, line_end = tuple(parts), text.replace("\r\n", "\n"), _line_end(text)
     expected = tomllib.loads(text)
-    if not has(expected, parts):
-        return text
-    here = expected
-    for part in parts[:-1]:
-        here = here[part]
-    del here[parts[-1]]
-    shorter = _cut_sections(text, tuple(parts))
-    return _first_right([_delete(shorter, parts) if has(tomllib.loads(shorter), parts) else shorter], expected, parts)
+    if has(expected, path):
+        here = expected
+        for part in path[:-1]:
+            here = here[part]
+        del here[path[-1]]
+        # A table may stand in sections, in dotted keys or on one line, and in more than one of these ways.
+        cut = partial(_cut_sections, text, path)
+        text = _first_right([cut, lambda: _delete(cut(), path), partial(_delete, text, path)], expected, path)
+    return text.replace("\n", line_end)
 
 
 def has(data: Any, parts: Sequence[str]) -> bool:
@@ -50,53 +56,60 @@ def has(data: Any, parts: Sequence[str]) -> bool:
     return True
 
 
-def _first_right(texts: Iterable[str], expected: dict[str, Any], parts: Sequence[str]) -> str:
+def _first_right(ways: Sequence[Callable[[], str]], expected: dict[str, Any], path: tuple[str, ...]) -> str:
     """The first text that says exactly what was meant, whatever form the file has."""
-    for text in texts:
+    from tomlkit.exceptions import TOMLKitError
+
+    for way in ways:
         try:
+            text = way()
             actual = here = tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            continue
-        for part in parts[:-1]:
-            here = here.setdefault(part, {})  # a table with nothing in it may or may not be written
+            for part in path[:-1]:
+                here = here.setdefault(part, {})  # a table with nothing in it may or may not be written
+        except (TOMLKitError, ValueError, LookupError, TypeError, AttributeError):
+            continue  # tomlkit fails in many ways on tables written in several places
         if actual == expected:
             return text
-    raise ConfigError(f'"{dotted(parts)}" stands in the file in a form that only an editor can change')
+    raise ConfigError(f'"{dotted(path)}" stands in the file in a form that only an editor can change')
 
 
-def _replace(text: str, parts: KeyPath, value: Any) -> str:
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _replace(text: str, path: tuple[str, ...], value: Any) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
     here: Any = document
-    for part in parts[:-1]:
-        here = here.setdefault(part, tomlkit.table())
-    here[parts[-1]] = value
+    for part in path[:-1]:
+        inline = isinstance(here, tomlkit.items.InlineTable)
+        here = here.setdefault(part, tomlkit.inline_table() if inline else tomlkit.table())
+    here[path[-1]] = value
     return tomlkit.dumps(document)
 
 
-def _delete(text: str, parts: Sequence[str]) -> str:
+def _delete(text: str, path: tuple[str, ...]) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
     here: Any = document
-    for part in parts[:-1]:
+    for part in path[:-1]:
         here = here[part]
-    del here[parts[-1]]
+    del here[path[-1]]
     return tomlkit.dumps(document)
 
 
-def _insert(text: str, parts: KeyPath, value: Any) -> str:
+def _insert(text: str, path: tuple[str, ...], value: Any) -> str:
     """Add a key at the end of its section, or a section after the last one of its kin."""
     sections = _sections(text)
-    paths = [path for path, _ in sections]
-    table = parts[:-1]
-    if isinstance(value, Mapping) and not _fits_a_line(parts, value):
-        lines, near = _section(parts, value), _kin(paths, parts)
-    elif table in paths:
-        lines, near = [_line(parts[-1], value)], paths.index(table)
+    known, table = [each for each, _ in sections], path[:-1]
+    if isinstance(value, Mapping) and not _fits_a_line(path, value):
+        lines, near = _section(path, value), _kin(known, path)
+    elif table in known:
+        lines, near = [_line(path[-1], value)], known.index(table)
     else:
-        lines, near = _section(table, {str(parts[-1]): value}), _kin(paths, table)
+        lines, near = _section(table, {path[-1]: value}), _kin(known, table)
     body = sections[near][1]
     end, is_section = _body_end(body), lines[0].startswith("[")
     if is_section and end:
@@ -104,20 +117,19 @@ def _insert(text: str, parts: KeyPath, value: Any) -> str:
     rest = body[end:]
     if not rest and (is_section or near in (0, len(sections) - 1)):
         rest = [""]  # a distance to what follows, or the last line's end
-    ending = "\r" if "\r\n" in text else ""
-    body[end:] = [*(line + ending for line in lines), *rest]
+    body[end:] = [*lines, *rest]
     return "\n".join(line for _, lines in sections for line in lines)
 
 
-def _kin(paths: list[KeyPath], parts: KeyPath) -> int:
+def _kin(known: list[KeyPath], path: tuple[str, ...]) -> int:
     """The last section that shares most of the path; the last of the file if none does."""
-    alike = ([a == b for a, b in zip(path, parts, strict=False)] for path in paths)
+    alike = ([a == b for a, b in zip(each, path, strict=False)] for each in known)
     shared = [(*each, False).index(False) for each in alike]
     most = max(shared)
     return max(at for at, count in enumerate(shared) if count == most)
 
 
-def _cut_sections(text: str, path: KeyPath) -> str:
+def _cut_sections(text: str, path: tuple[str, ...]) -> str:
     lines: list[str] = []
     for here, section in _sections(text):
         lines += _loose_end(section) if here[: len(path)] == path else section
@@ -160,7 +172,7 @@ def _says_something(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _section(path: KeyPath, values: Mapping[str, Any]) -> list[str]:
+def _section(path: tuple[str, ...], values: Mapping[str, Any]) -> list[str]:
     inner = {
         name: each
         for name, each in values.items()
@@ -172,12 +184,12 @@ def _section(path: KeyPath, values: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _fits_a_line(path: KeyPath, values: Mapping[str, Any]) -> bool:
+def _fits_a_line(path: tuple[str, ...], values: Mapping[str, Any]) -> bool:
     """Small tables stand on one line; top-level tables, servers and profiles never do."""
     return len(path) > 2 and not any(isinstance(each, Mapping) for each in values.values())
 
 
-def _line(name: str | int, value: Any) -> str:
+def _line(name: str, value: Any) -> str:
     import tomlkit
 
     if isinstance(value, Mapping):
