@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 Stamp = tuple[int, int, int]
@@ -21,7 +20,7 @@ def stamp(path: Path) -> Stamp | None:
 def write_private(path: Path, text: str) -> None:
     """Replace a file in one step, readable by its owner alone."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with open(
             os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline=""
