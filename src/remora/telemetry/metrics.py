@@ -58,7 +58,7 @@ class _Batch(NamedTuple):
 
     def write(self, db: apsw.Connection) -> None:
         db.executemany(INSERT_CALL, map(_row, self.calls))
-        db.executemany(INSERT_EVENT, self.events)
+        db.executemany(INSERT_EVENT, ((*event[:3], _told(event[3])) for event in self.events))
         db.executemany(UPSERT_TOOL_DEFS, self.tool_defs)
 
 
@@ -157,12 +157,19 @@ class Metrics:
 def _row(call: CallRecord) -> list[Any]:
     row = list(VALUES(call))
     if row[MESSAGE] is not None:
-        row[MESSAGE] = row[MESSAGE][:MESSAGE_LIMIT]
+        row[MESSAGE] = _told(row[MESSAGE])
     if row[IN_TOKENS] is None and row[IN_BYTES] is not None:
         row[IN_TOKENS] = tokens_of_bytes(row[IN_BYTES])
     if row[OUT_TOKENS] is None and row[OUT_BYTES] is not None:
         row[OUT_TOKENS] = tokens_of_bytes(row[OUT_BYTES])
     return row
+
+
+def _told(text: str) -> str:
+    from remora.privacy.output import redact_text
+
+    # Cut well beyond the limit first: a secret must not lose the part that makes it recognisable.
+    return redact_text(text[: MESSAGE_LIMIT * 4])[:MESSAGE_LIMIT]
 
 
 def _trim(db: apsw.Connection, before: float, most: int) -> int:
