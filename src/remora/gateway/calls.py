@@ -144,7 +144,7 @@ async def forward(
     if caller.modern and "requestState" in params and not source.manifest.modern:
         result, modern = await gateway.parking.resume(front, source.name, method, target, params)
         return eras.to_front(result, method, modern, caller)
-    upstream = gateway.servers[source.name].upstream(front.session)
+    upstream = await gateway.servers[source.name].upstream_for(front.session, caller)
     level = caller.log_level if caller.modern else front.session.log_level
     way = _Way(gateway, front)
     exchange = Exchange(way.notify, way.ask, front.close_stream)

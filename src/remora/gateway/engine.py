@@ -298,16 +298,20 @@ class Gateway:
     # -- what upstreams tell -----------------------------------------------------------------------------------------
 
     def upstream_event(self, upstream: Upstream, event: str, detail: str) -> None:
+        if upstream.mirror:
+            return
         self.metrics.record_event(upstream.name, event, detail)
-        if (server := self.servers.get(upstream.name)) and event == "connect_failed":
+        server = self.servers.get(upstream.name)
+        if server is not None and event == "connected":
+            server.one_era = False
+        if server is not None and event == "connect_failed":
             server.settled.set()
-        if event == "connect_failed":
             log.warning("server %s: %s", upstream.name, detail)
 
     def manifest_read(self, upstream: Upstream, manifest: Manifest) -> None:
         server = self.servers.get(upstream.name)
-        if server is None or upstream not in server.instances.values():
-            return  # an old connection that drains
+        if server is None or upstream.mirror or upstream not in server.instances.values():
+            return  # `not in`: an old connection that drains
         changed = not manifest.same_lists(server.manifest) or server.manifest.modern != manifest.modern  # type: ignore[union-attr]
         server.manifest = manifest
         server.settled.set()

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from remora.config.expand import uses_project
 from remora.config.model import ServerConfig
+from remora.errors import UpstreamError
 from remora.gateway.connect import Surroundings
 from remora.gateway.manifest import Manifest, fingerprint
-from remora.gateway.session import Session
+from remora.gateway.session import Caller, Session
 from remora.gateway.upstream import Host, Upstream
 
 # A change of one of these needs a new connection; every other key applies to the next call.
 CONNECTION = ("transport", "command", "args", "env", "cwd", "url", "headers", "auth", "tls_verify", "ca_file", "era",
               "scope", "back_channel", "env_inherit", "allow_dangerous_env", "max_message_bytes",
               "resources", "prompts")  # fmt: skip
-DISCOVERY = "discovery"
 
 
 class Server:
@@ -33,6 +33,7 @@ class Server:
         self.settled = asyncio.Event()  # connected or failed once: the first listing waits for this
         self._around = around
         self._host = host
+        self.one_era = False  # it turned out to speak the modern era alone; asked again when it is connected anew
 
     @property
     def scope(self) -> str:
@@ -46,19 +47,44 @@ class Server:
 
     def upstream(self, session: Session | None) -> Upstream:
         """The connection that serves this session."""
+        key, root = self._key(session)
+        if key not in self.instances:
+            self.instances[key] = Upstream(self.name, self.settings, self._around(root), self._host, self.manifest)
+        return self.instances[key]
+
+    async def upstream_for(self, session: Session, caller: Caller) -> Upstream:
+        """Like `upstream`; a server that speaks both eras over HTTP is spoken to in the caller's own.
+
+        Nothing is translated then, and what only the handshake era has (such as polling) works end to end.
+        """
+        usual = self.upstream(session)
+        if caller.modern or self.one_era or self.settings.kind != "http" or self.settings.era != "auto":
+            return usual
+        if self.manifest is None or not self.manifest.modern:
+            return usual
+        key, root = self._key(session)
+        mirror = self.instances.get(f"handshake {key}")
+        if mirror is None:
+            settings = self.settings.model_copy(update={"era": "legacy"})
+            mirror = Upstream(self.name, settings, self._around(root), self._host, None, mirror=True)
+            self.instances[f"handshake {key}"] = mirror
+        try:
+            await mirror.ready_link()
+            return mirror
+        except UpstreamError:
+            self.one_era = True
+            await self.instances.pop(f"handshake {key}", mirror).stop()
+            return usual
+
+    def _key(self, session: Session | None) -> tuple[str, Path | None]:
         project = session.view.project if session is not None else None
         match self.scope:
             case "project":
-                key, root = f"project {project}", project
+                return f"project {project}", project
             case "session":
-                key, root = f"session {session.id if session else ''}", project
+                return f"session {session.id if session else ''}", project
             case _:
-                key, root = "shared", None
-        found = self.instances.get(key)
-        if found is None:
-            found = Upstream(self.name, self.settings, self._around(root), self._host, self.manifest)
-            self.instances[key] = found
-        return found
+                return "shared", None
 
     def discover(self) -> None:
         """Start it now: to learn what it offers, or because it is to run from the beginning."""
@@ -66,8 +92,9 @@ class Server:
             self.upstream(None).want()
 
     async def end_session(self, session: Session) -> None:
-        if gone := self.instances.pop(f"session {session.id}", None):
-            await gone.stop()
+        for key in (f"session {session.id}", f"handshake session {session.id}"):
+            if gone := self.instances.pop(key, None):
+                await gone.stop()
 
     def reconfigure(self, settings: ServerConfig) -> bool:
         """Take over new settings; False if they need a new connection."""

@@ -47,9 +47,17 @@ class Host(Protocol):
 
 class Upstream:
     def __init__(
-        self, name: str, settings: ServerConfig, around: connect.Surroundings, host: Host, known: Manifest | None
+        self,
+        name: str,
+        settings: ServerConfig,
+        around: connect.Surroundings,
+        host: Host,
+        known: Manifest | None,
+        *,
+        mirror: bool = False,
     ) -> None:
         self.name = name
+        self.mirror = mirror  # a second connection in the other era; its lists are those of the first
         self.settings = settings
         self.project = around.project
         self.link: Link | None = None
