@@ -19,7 +19,8 @@ from remora.gateway.view import LAZY_NAMES, View, takes_context_query
 from remora.gateway.wire import jsonrpc
 from remora.gateway.wire.jsonrpc import RawResult
 from remora.gateway.wire.link import Exchange
-from remora.model.call import CallRecord, ErrorCategory, Outcome
+from remora.model.call import CallRecord, Era, ErrorCategory, Outcome
+from remora.telemetry.tracing import Span, trace_id_of
 
 if TYPE_CHECKING:
     from remora.gateway.engine import Gateway
@@ -41,6 +42,7 @@ class Trail:
 
     server: str
     tool: str
+    trace_id: str = ""
     started: float = field(default_factory=time.perf_counter)
     outcome: Outcome = "ok"
     category: ErrorCategory | None = None
@@ -79,16 +81,33 @@ async def _call_entry(gateway: Gateway, front: Front, entry: Entry, params: Para
         params = {**params, "name": entry.original, "arguments": arguments}
     elif entry.original != entry.served:
         params = {**params, "name": entry.original}
+    meta = params.get("_meta")
+    meta = meta if isinstance(meta, dict) else {}
+    call = Call(entry, arguments or {}, query, front)
     trail = Trail(entry.source.name, entry.original)
-    trace_id = gateway.tracer.new_trace_id()
+    with gateway.tracer.span("proxy_call", meta, server=trail.server, tool=trail.tool) as span:
+        trail.trace_id = span.trace_id or trace_id_of(meta)
+        span.content(arguments=call.arguments)
+        try:
+            result = await _run(gateway, call, params, trail, span)
+            span.content(result=result)
+            return result
+        finally:
+            span.set(outcome=trail.outcome, client=front.session.client_name, era=_era(front.caller.modern))
+            record(gateway, front, trail)
+
+
+async def _run(gateway: Gateway, call: Call, params: Params, trail: Trail, span: Span) -> Params:
+    """The call itself; however it ends, the trail says so."""
+    front, entry = call.front, call.entry
     try:
         if front.session.principal.scope == "read" and not entry.hint("readOnlyHint"):
             raise Denied(f'"{entry.served}" may change something, and this login may only read')
-        with gateway.tracer.call(params, trail, trace_id, front) as params:
+        with gateway.tracer.span("proxy_call_upstream", span, tool=entry.original) as upstream_span:
+            if gateway.tracer.on:
+                params = {**params, "_meta": gateway.tracer.inject(params.get("_meta"), upstream_span)}
             result = await forward(gateway, front, entry.source, "tools/call", params, entry.is_safe(), trail, entry)
-            return await _finish(
-                gateway, front, entry, Call(entry, arguments or {}, query, front, trace_id), result, trail
-            )
+        return await _finish(gateway, call, result, trail)
     except asyncio.CancelledError:
         trail.outcome = "cancelled"
         raise
@@ -98,23 +117,27 @@ async def _call_entry(gateway: Gateway, front: Front, entry: Entry, params: Para
         raise
     except UpstreamError as problem:
         _note_failure(trail, problem)
-        return _finished(failure_result(entry.source.name, entry.served, problem, trace_id), front.caller)
+        return _finished(failure_result(entry.source.name, entry.served, problem, trail.trace_id), front.caller)
     except Exception as problem:  # transport root: one broken call must not take the session with it
         trail.outcome, trail.category, trail.message = "internal", "internal_error", repr(problem)
         log.exception("call of %s failed inside the gateway", entry.served)
-        raise RpcError(jsonrpc.INTERNAL_ERROR, "internal error; see the log", {"trace_id": trace_id}) from problem
-    finally:
-        record(gateway, front, trail, trace_id)
+        data = {"trace_id": trail.trace_id}
+        raise RpcError(jsonrpc.INTERNAL_ERROR, "internal error; see the log", data) from problem
 
 
-async def _finish(gateway: Gateway, front: Front, entry: Entry, call: Call, result: Params, trail: Trail) -> Params:
+def _era(modern: bool) -> Era:
+    return "modern" if modern else "handshake"
+
+
+async def _finish(gateway: Gateway, call: Call, result: Params, trail: Trail) -> Params:
     """Through the pipeline, unless the result is not a final one."""
+    entry = call.entry
     if result.get("isError") is True:
         trail.outcome, trail.category = "is_error", "upstream_error"
     if result.get("resultType", "complete") != "complete" or "task" in result:
         gateway.remember_task(result, entry.source.name)
         return result
-    if "structuredContent" in result and gateway.view(front.session).drops_structured(entry):
+    if "structuredContent" in result and gateway.view(call.front.session).drops_structured(entry):
         result = {key: value for key, value in result.items() if key != "structuredContent"}
     trail.in_bytes = text_bytes(result)
     if gateway.pipeline.stages:
@@ -155,10 +178,14 @@ async def forward(
     try:
         work = upstream.call(method, params, caller, level, exchange, safe=safe)
         if caller.modern and not source.manifest.modern and caller.capabilities:
-            way.parked = Parked(source.name, method, target, front.session.principal.name, caller, front)
+            way.parked = Parked(source.name, method, target, front.session.principal.name, front)
             result, modern = _pair(await gateway.parking.run(way.parked, work))
         else:
             result, modern = await work
+        if way.refusal is not None:
+            raise way.refusal
+        if caller.modern and result.get("resultType") == "input_required":
+            _check_askable(result, caller)
         if modern and not caller.modern and result.get("resultType") == "input_required":
             result = await _collect_input(front, upstream, method, params, level, exchange, result)
     except RpcError as problem:
@@ -178,12 +205,13 @@ def _pair(outcome: Any) -> tuple[Params, bool]:
 class _Way:
     """The way back from a server to the front that asked."""
 
-    __slots__ = ("front", "gateway", "parked")
+    __slots__ = ("front", "gateway", "parked", "refusal")
 
     def __init__(self, gateway: Gateway, front: Front) -> None:
         self.gateway = gateway
         self.front = front
         self.parked: Parked | None = None
+        self.refusal: RpcError | None = None  # what the front gets, whatever the server makes of our refusal
 
     def notify(self, method: str, params: Params) -> None:
         front = self.parked.front if self.parked is not None else self.front
@@ -197,13 +225,29 @@ class _Way:
         caller = self.front.caller
         if method == "roots/list" and "roots" not in caller.capabilities and (root := self.front.session.view.project):
             return {"roots": [{"uri": root.as_uri(), "name": root.name}]}
-        if self.parked is not None:
-            return await self.parked.ask(method, params)
         if needed := eras.missing_capability(method, caller):
+            if caller.modern:
+                self.refusal = _cannot(needed)
             raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"the client does not support {needed}")
+        if self.parked is not None and method in eras.QUESTIONS:
+            return await self.parked.ask(method, params)
         if caller.modern:
-            raise RpcError(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked")
+            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"a client of this era cannot be asked {method}")
         return await self.front.ask(method, params)
+
+
+def _cannot(capability: str) -> RpcError:
+    data: Params = {"requiredCapabilities": {capability: {}}}
+    return RpcError(jsonrpc.MISSING_CAPABILITY, f"the server needs the client capability {capability!r}", data)
+
+
+def _check_askable(result: Params, caller: Caller) -> None:
+    """A client is never asked for what it said it cannot do."""
+    questions = result.get("inputRequests")
+    for question in questions.values() if isinstance(questions, dict) else ():
+        method = question.get("method") if isinstance(question, dict) else None
+        if isinstance(method, str) and (needed := eras.missing_capability(method, caller)):
+            raise _cannot(needed)
 
 
 def passes(front: Front, params: Params) -> bool:
@@ -263,7 +307,7 @@ async def _lazy(gateway: Gateway, front: Front, view: View, name: str, params: P
 def unknown_tool(view: View, own: list[str], name: str) -> RpcError:
     """The same words for a tool that does not exist and for one that is hidden."""
     similar = difflib.get_close_matches(name, [*own, *view.callable], 3, 0.5)
-    return RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name}", {"similar": similar} if similar else None)
+    return RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name}", {"similar": similar})
 
 
 def _finished(result: Params, caller: Caller) -> Params:
@@ -311,12 +355,12 @@ def text_bytes(result: Params) -> int:
     return total
 
 
-def record(gateway: Gateway, front: Front, trail: Trail, trace_id: str) -> None:
+def record(gateway: Gateway, front: Front, trail: Trail) -> None:
     session = front.session
     gateway.metrics.record_call(
         CallRecord(
             ts=time.time(),
-            trace_id=trace_id,
+            trace_id=trail.trace_id,
             server=trail.server,
             tool=trail.tool,
             outcome=trail.outcome,
@@ -326,8 +370,8 @@ def record(gateway: Gateway, front: Front, trail: Trail, trace_id: str) -> None:
             client=str(front.caller.client.get("name", "")),
             project=str(session.view.project) if session.view.project else None,
             door=session.door,
-            era_front="modern" if front.caller.modern else "handshake",
-            era_up=None if trail.modern is None else ("modern" if trail.modern else "handshake"),
+            era_front=_era(front.caller.modern),
+            era_up=None if trail.modern is None else _era(trail.modern),
             error_category=trail.category,
             error_code=trail.code,
             error_message=trail.message,

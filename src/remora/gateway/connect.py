@@ -70,7 +70,7 @@ def _command(settings: ServerConfig, around: Surroundings) -> process.Command:
         return expand(value, env, around.project)
 
     argv = [fill(settings.command), *map(fill, settings.args)]
-    if Path(argv[0]).name in ("rem", "remora"):
+    if Path(argv[0]).name in ("rem", "remora") or argv[1:3] == ["-m", "remora"]:
         raise SelfReference("the command is remora itself")
     child = safe_environment(settings.env_inherit, env) | {key: fill(value) for key, value in settings.env.items()}
     cwd = fill(settings.cwd) if settings.cwd else (str(around.project) if around.project else None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,7 @@ from remora.gateway.wire import jsonrpc
 from remora.storage.sqlite.manifests import Manifests
 from remora.telemetry.accounting import tokens_of_bytes
 from remora.telemetry.metrics import Metrics
+from remora.telemetry.tracing import Tracer
 
 log = logging.getLogger(__name__)
 TASKS_KEPT = 1000
@@ -55,7 +56,7 @@ class Parts:
     environ: Mapping[str, str]
     manifests: Manifests
     metrics: Metrics
-    tracer: Any
+    tracer: Tracer
     pipeline: Pipeline
     children: Children
     stderr_of: Callable[[str], Callable[[bytes], None]]
@@ -73,7 +74,8 @@ class Gateway:
     def __init__(self, loaded: Loaded, parts: Parts) -> None:
         self.loaded = loaded
         self.parts = parts
-        self.instance = uuid.uuid4().hex
+        # The same for every engine of this home: a server that reports it is a gateway in a circle.
+        self.instance = hashlib.sha256(str(loaded.paths.home).encode()).hexdigest()[:32]
         self.own: OwnTools = _NoTools()
         self.servers: dict[str, Server] = {}
         self.sessions: dict[str, Session] = {}
@@ -115,6 +117,8 @@ class Gateway:
         """A new configuration, live. Servers whose connection is unchanged keep it."""
         self.loaded = loaded
         self.metrics.config = loaded.config.observability
+        self.pipeline.time_limit = loaded.config.pipeline.time_limit_ms / 1000
+        self.tracer.configure(loaded.config.observability)
         await self._take_servers(loaded)
 
     async def _take_servers(self, loaded: Loaded) -> None:
@@ -315,6 +319,8 @@ class Gateway:
         changed = not manifest.same_lists(server.manifest) or server.manifest.modern != manifest.modern  # type: ignore[union-attr]
         server.manifest = manifest
         server.settled.set()
+        if server.scope != "shared" and server.drop_discovery(upstream):
+            self.spawn(upstream.stop())  # it was started to learn its lists; sessions and projects get their own
         if changed:
             self.parts.manifests.save(server.name, manifest.fingerprint, manifest.to_payload())
             self._rebuild()

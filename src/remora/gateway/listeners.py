@@ -33,8 +33,9 @@ class Listener:
             await upstream.unsubscribe(original)
 
     def tell_changed(self, kinds: set[str]) -> None:
+        standing = self.send is self.session.standing
         for kind in KINDS:
-            if kind in kinds and kind in self.kinds:
+            if kind in kinds and kind in self.kinds and (not standing or kind in self.session.listed):
                 self.send(f"notifications/{kind}/list_changed", {})
 
     def tell_updated(self, upstream: Upstream, params: Params) -> None:

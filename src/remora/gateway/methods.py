@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from remora.gateway.connect import INSTANCE_KEY
 from remora.gateway.listeners import KINDS, honoured
 from remora.gateway.session import LOG_LEVELS, Front, Params
 from remora.gateway.wire import jsonrpc
+from remora.telemetry.tracing import new_trace_id
 
 if TYPE_CHECKING:
     from remora.gateway.catalog import Source
@@ -83,6 +83,7 @@ def _lister(key: str, attribute: str) -> Handler:
         await gateway.first_lists()
         view = gateway.view(front.session)
         page, following = _page(getattr(view, attribute), params.get("cursor"), gateway.config.catalog.page_size)
+        front.session.listed.add("resources" if attribute == "templates" else attribute)
         if attribute == "tools":
             gateway.note_definitions(front.session, view)
         return _list_stamp(gateway, front, {key: page, **({"nextCursor": following} if following else {})})
@@ -93,14 +94,16 @@ def _lister(key: str, attribute: str) -> Handler:
 def _page(entries: list[Params], cursor: Any, size: int) -> tuple[list[Params], str | None]:
     start = 0
     if cursor is not None:
-        try:
-            start = int(base64.urlsafe_b64decode(cursor).decode("ascii").removeprefix("at:"))
-        except (ValueError, TypeError, binascii.Error):
-            start = -1
-        if not size or not 0 < start <= len(entries) or start % size:
+        starts = {_cursor(at): at for at in range(size, len(entries), size)} if size else {}
+        if not isinstance(cursor, str) or cursor not in starts:
             raise RpcError(jsonrpc.INVALID_PARAMS, "cursor is not one of ours")
+        start = starts[cursor]
     end = start + size if size else len(entries)
-    return entries[start:end], base64.urlsafe_b64encode(f"at:{end}".encode()).decode() if end < len(entries) else None
+    return entries[start:end], _cursor(end) if end < len(entries) else None
+
+
+def _cursor(at: int) -> str:
+    return base64.urlsafe_b64encode(f"at:{at}".encode()).decode()
 
 
 def _list_stamp(gateway: Gateway, front: Front, result: Params) -> Params:
@@ -167,7 +170,7 @@ async def _forward(gateway: Gateway, front: Front, source: Source, method: str, 
     try:
         return await calls.forward(gateway, front, source, method, params, safe=True)
     except UpstreamError as problem:
-        data = calls.failure_data(source.name, method, problem, gateway.tracer.new_trace_id())
+        data = calls.failure_data(source.name, method, problem, new_trace_id())
         raise RpcError(jsonrpc.INTERNAL_ERROR, calls.failure_text(source.name, problem), data) from problem
 
 

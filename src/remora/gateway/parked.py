@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from remora.errors import RpcError
-from remora.gateway import eras
-from remora.gateway.session import Caller, Front, Params
+from remora.gateway.session import Front, Params
 from remora.gateway.wire import jsonrpc
 
 MARK = "remora."
@@ -28,26 +27,15 @@ class Parked:
     method: str
     target: Any
     principal: str
-    caller: Caller
     front: Front
     task: asyncio.Task[Any] | None = None
     state: str = ""
     questions: dict[str, tuple[Params, asyncio.Future[Params]]] = field(default_factory=dict)
     turn: asyncio.Event = field(default_factory=asyncio.Event)
-    refusal: RpcError | None = None
     asked: int = 0
 
     async def ask(self, method: str, params: Params) -> Params:
         """The server's question: parked until the client answers it."""
-        if needed := eras.missing_capability(method, self.caller):
-            data: Params = {"requiredCapabilities": {needed: {}}}
-            self.refusal = RpcError(
-                jsonrpc.MISSING_CAPABILITY, f"the server needs the client capability {needed!r}", data
-            )
-            self.turn.set()
-            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"the client does not support {needed}")
-        if method not in eras.QUESTIONS:
-            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"unknown method {method}")
         self.asked += 1
         key = f"{method}#{self.asked}"
         answer: asyncio.Future[Params] = asyncio.get_running_loop().create_future()
@@ -98,9 +86,6 @@ class ParkingLot:
             raise
         if call.task.done():
             return call.task.result()
-        if call.refusal is not None:
-            call.task.cancel()
-            raise call.refusal
         return self._park(call)
 
     def _park(self, call: Parked) -> Params:

@@ -27,7 +27,6 @@ class Call:
     arguments: dict[str, Any]
     context_query: str
     front: Front
-    trace_id: str
 
 
 class Stage(Protocol):

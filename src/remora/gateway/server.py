@@ -91,6 +91,11 @@ class Server:
         if self.scope == "shared" or not self.instances:
             self.upstream(None).want()
 
+    def drop_discovery(self, upstream: Upstream) -> bool:
+        """Whether this connection belongs to no session; if so it is forgotten."""
+        key, _ = self._key(None)
+        return self.instances.get(key) is upstream and self.instances.pop(key) is upstream
+
     async def end_session(self, session: Session) -> None:
         for key in (f"session {session.id}", f"handshake session {session.id}"):
             if gone := self.instances.pop(key, None):

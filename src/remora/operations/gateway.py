@@ -41,13 +41,22 @@ async def health(context: Context, given: Health) -> Result:
 
 
 async def _probe(context: Context, server: Server | None, name: str, given: Health) -> Result:
-    row: Result = {"connected": False, "tools": 0, "era": None, "latency_ms": None, "overflowing": [], "error": None}
+    row: Result = {
+        "connected": False,
+        "state": "failed",
+        "tools": 0,
+        "era": None,
+        "latency_ms": None,
+        "overflowing": [],
+        "error": None,
+    }
     if server is None:
-        return row | {"error": context.gateway.loaded.broken_servers.get(name, "disabled")}
+        broken = context.gateway.loaded.broken_servers.get(name)
+        return row | {"state": "failed" if broken else "disabled", "error": broken}
     began = time.perf_counter()
+    upstream = server.upstream(context.session)
     try:
         async with asyncio.timeout(given.timeout):
-            upstream = server.upstream(context.session)
             upstream.want()  # also ends the long pause after a lasting failure
             link = await upstream.ready_link()
             if given.refresh:
@@ -61,7 +70,8 @@ async def _probe(context: Context, server: Server | None, name: str, given: Heal
     except TimeoutError:
         row["error"] = f"no answer within {given.timeout:g} s"
     except (UpstreamError, RpcError) as problem:
-        row["error"] = str(problem)
+        row["error"] = f"{problem.code}: {problem}" if problem.code == "self_reference" else str(problem)
+    row["state"] = upstream.shown_state
     manifest = server.manifest
     if manifest is not None:
         row["tools"] = len(manifest.tools)
@@ -132,15 +142,21 @@ def _server_row(server: Server) -> Result:
 
 class Stats(Input):
     since: str = Field("7d", description="How far back: a number and s, m, h, d or w.")
-    by: str = Field("", description="Group by server, tool, client, project, strategy or day.")
+    by: accounting.GroupBy | None = Field(None, description="Group by server, tool, client, project, strategy or day.")
     session_id: str = Field("", description="One session alone.")
+    tool_defs: bool = Field(False, description="What each session's tool definitions cost.")
 
 
 @operation("gateway.stats", "Count calls, errors, sizes and latencies.", "read", Stats, stats_text)
 async def stats(context: Context, given: Stats) -> Result:
     await context.gateway.metrics.flush()
     return await accounting.stats(
-        context.state, since_seconds(given.since), given.by or None, session=given.session_id or None
+        context.state,
+        since_seconds(given.since),
+        given.by,
+        given.session_id or None,
+        tool_defs=given.tool_defs,
+        latency_window=context.gateway.config.observability.latency_window,
     )
 
 

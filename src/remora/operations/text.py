@@ -25,7 +25,7 @@ def health_text(result: Result) -> str:
     if not servers:
         return "No server is configured. Add one: remora add NAME -- COMMAND"
     rows = [
-        (name, "ok" if row["connected"] else "FAILED", row["tools"], row["era"],
+        (name, row["state"], row["tools"], row["era"],
          f"{row['latency_ms']} ms" if row["latency_ms"] is not None else "", row["error"])
         for name, row in servers.items()
     ]  # fmt: skip

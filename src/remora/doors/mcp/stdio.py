@@ -162,7 +162,10 @@ class _Input(asyncio.Protocol):
         self._door = door
 
     def data_received(self, data: bytes) -> None:
-        self._door.lines.feed(data)
+        lines = self._door.lines
+        lines.feed(data)
+        if lines.overflowing:  # do not wait for an end that may never come
+            lines.feed(b"\n")
 
     def eof_received(self) -> None:
         self._door.lines.end()

@@ -29,6 +29,11 @@ class LineSplitter:
         if start < len(data):
             self._add(data[start:] if start else data)
 
+    @property
+    def overflowing(self) -> bool:
+        """Whether the line under way is already too long."""
+        return self._skipping
+
     def end(self) -> None:
         """End of input: what stands there without a newline still counts as a line."""
         if self._parts:

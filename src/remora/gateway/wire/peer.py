@@ -54,7 +54,8 @@ class Peer:
             return jsonrpc.outcome(await waiting.future)  # type: ignore[no-any-return]
         except asyncio.CancelledError:
             # The probe and the handshake are never cancelled on the wire: the protocol forbids it.
-            if self._lost is None and not waiting.future.done() and method not in ("initialize", "server/discover"):
+            unanswered = waiting.future.cancelled() or not waiting.future.done()
+            if self._lost is None and unanswered and method not in ("initialize", "server/discover"):
                 self._send(jsonrpc.notification("notifications/cancelled", {"requestId": request_id}))
             raise
         finally:
