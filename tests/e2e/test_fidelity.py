@@ -11,7 +11,7 @@ from tests.support.control import Control
 from tests.support.fronts import ERAS, bare, direct, front, own_meta, same, user
 from tests.support.home import Home
 from tests.support.http_upstream import HttpUpstream
-from tests.support.scripted_server import TOOLS
+from tests.support.scripted_tools import TOOLS
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("echo", {"text": "plain \u2028 \u0000 \ud7ff \U0001f980 \\ \" '"}),
@@ -31,7 +31,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 READS = [
     ("resources/read", {"uri": "test://up/a"}),
     ("resources/read", {"uri": "test://up/blob"}),
-    ("resources/read", {"uri": "test://up/item/none-such?x=%20"}),
+    ("resources/read", {"uri": "test://up/item/none-such%20x"}),
     ("prompts/get", {"name": "greet", "arguments": {"who": "\u00e9"}}),
     ("completion/complete", {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}}),
 ]

@@ -194,4 +194,4 @@ async def test_an_unknown_profile_ends_the_program(home: Home) -> None:
     )
     _, err = await asyncio.wait_for(process.communicate(), 30)
     assert process.returncode == 3
-    assert b"few" in err  # the similar name
+    assert b"fwe" in err
