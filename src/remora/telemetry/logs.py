@@ -178,11 +178,10 @@ class UpstreamLog:
         self._given += len(data)
         _writer.put(self, data)
 
-    def take(self, data: bytes) -> bool:
-        """Whole lines go to the file; whether something is left that waits for its end."""
-        self._taken += len(data)
+    def take(self, data: bytes, last: bool) -> bool:
+        """Whole lines go to the file, at `last` the rest too; whether something is left that waits for its end."""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > LINE_LIMIT:
+        if self._rest and (last or len(self._rest) > LINE_LIMIT):
             lines.append(self._rest)
             self._rest = b""
         if lost := self._lost - self._told:
@@ -190,6 +189,7 @@ class UpstreamLog:
             self._told += lost
         if lines:
             self._file.write("".join(map(self._line, lines)).encode("utf-8", "replace"))
+        self._taken += len(data)
         return bool(self._rest)
 
     def _line(self, raw: bytes) -> str:
@@ -248,12 +248,12 @@ class _Writer:
     def _finish(self, waiting: set[UpstreamLog]) -> None:
         """The last words of a server need not end with a new line."""
         for target in waiting:
-            self._take(target, b"\n")
+            self._take(target, b"", True)
         waiting.clear()
 
-    def _take(self, target: UpstreamLog, data: bytes) -> bool:
+    def _take(self, target: UpstreamLog, data: bytes, last: bool = False) -> bool:
         try:
-            return target.take(data)
+            return target.take(data, last)
         except Exception:  # the root of a background thread: one odd line must not end it
             log.exception("a line of an upstream's stderr could not be written")
             return False
