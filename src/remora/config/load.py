@@ -125,7 +125,7 @@ def load(
 
     No file in the home means all defaults; a file named by the caller or by REMORA_CONFIG must exist.
     """
-    paths, path = _places(home, config_path, environ)
+    paths, path = places(home, config_path, environ)
     text = read_text(path)
     if text is None and path != paths.config:
         raise ConfigError(f"there is no file {path}", code="config_not_found", path=str(path))
@@ -148,7 +148,7 @@ def load_for_gateway(
         return remember_good(loaded)
     except InvalidConfig as failure:
         invalid = failure
-    paths, path = _places(home, config_path, environ)
+    paths, path = places(home, config_path, environ)
     more = f" (and {len(invalid.problems) - 1} more)" if len(invalid.problems) > 1 else ""
     reason = f"the configuration is invalid: {invalid.problems[0]}{more}"
     if (data := _last_good(paths, path)) is not None:
@@ -185,7 +185,10 @@ def _last_good(paths: Paths, path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _places(home: Path | None, config_path: Path | None, environ: Mapping[str, str]) -> tuple[Paths, Path]:
+def places(
+    home: Path | None = None, config_path: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> tuple[Paths, Path]:
+    """The home folder and the configuration file, read or not."""
     paths = Paths(home.absolute() if home else home_dir(environ))
     named = config_path or (Path(chosen).expanduser() if (chosen := environ.get("REMORA_CONFIG")) else None)
     return paths, named.absolute() if named else paths.config
