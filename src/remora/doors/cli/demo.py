@@ -64,8 +64,8 @@ def page(terminal: Terminal, seen: Result) -> str:
             f"{stats['latency_ms']['own']['p50']:.2f} ms of Remora's own time at the median: see `remora stats`."
         ],
         "next": [
-            f"{'remora add NAME -- COMMAND ARG…':<48}put a server of yours behind it",
-            f"{f'claude mcp add rem -- {program_path()} mcp':<48}let an agent use it",
+            "remora add NAME -- COMMAND ARG…    puts a server of yours behind it; then let an agent start it:",
+            f"claude mcp add rem -- {program_path()} mcp",
         ],
     }
     title = "Two MCP servers behind one connection, in a temporary home. Nothing of yours is read or changed."

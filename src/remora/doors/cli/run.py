@@ -12,6 +12,7 @@ import click
 from remora import __version__
 from remora.config.problems import InvalidConfig
 from remora.doors.cli.terminal import Terminal, common
+from remora.errors import UnavailableError
 
 
 @click.command(help="Serve MCP over HTTP, in the foreground, until Ctrl-C. One per home folder.")
@@ -19,16 +20,19 @@ from remora.doors.cli.terminal import Terminal, common
 @click.pass_obj
 def serve(terminal: Terminal) -> int:
     from remora.config.load import load_for_gateway
+    from remora.doors.cli.engine import running
     from remora.doors.serve import main_http
 
     loaded, around = load_for_gateway(terminal.home, terminal.config), terminal.surroundings()
     if loaded.mode == "safe":
         raise InvalidConfig(loaded.problems, path=str(loaded.path))
+    if other := running(loaded, around):
+        raise UnavailableError(f"`remora serve` runs already (pid {other.pid}, {other.url})")
     token = None if around.token else loaded.paths.run / "token"
 
     def announce(url: str) -> None:
         described = {"url": f"{url}/mcp", "version": __version__, "servers": list(loaded.config.servers),
-                     "token_file": str(token) if token else None}  # fmt: skip
+                     "login_file": str(token) if token else None}  # fmt: skip
         terminal.show(described, greeting)
         sys.stdout.flush()
 
@@ -38,14 +42,14 @@ def serve(terminal: Terminal) -> int:
 def greeting(described: dict[str, Any]) -> str:
     """What to do now that it runs."""
     servers, url = described["servers"], described["url"]
-    token = f"$(cat {described['token_file']})" if described["token_file"] else "$REMORA_TOKEN"
+    token = f"$(cat {described['login_file']})" if described["login_file"] else "$REMORA_TOKEN"
     count = (
         f"{len(servers)} server{'' if len(servers) == 1 else 's'}" if servers else "no server yet: remora add --help"
     )
     return "\n".join(
         [
             f"Remora {described['version']} serves MCP at {url} ({count})",
-            f"token          {described['token_file'] or 'REMORA_TOKEN'}",
+            f"token          {described['login_file'] or 'REMORA_TOKEN'}",
             "",
             f'Claude Code    claude mcp add --transport http rem {url} --header "Authorization: Bearer {token}"',
             f"               or, without this process: claude mcp add rem -- {program_path()} mcp",
