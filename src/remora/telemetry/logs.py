@@ -88,8 +88,11 @@ class RotatingFile:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # given back when the descriptor is closed
-        if not os.path.samestat(os.stat(self._path), os.fstat(descriptor)):
-            return  # another process was faster
+        try:
+            if not os.path.samestat(os.stat(self._path), os.fstat(descriptor)):
+                return  # another process was faster
+        except FileNotFoundError:
+            return  # and has not yet begun the next
         for number in range(self._backups - 1, 0, -1):
             older = Path(f"{self._path}.{number}")
             if older.exists():

@@ -97,11 +97,12 @@ def _creation_lock(path: Path) -> Iterator[None]:
 def _open(path: Path, kind: str) -> Opened:
     import apsw
 
-    _create(path)
+    fresh = _create(path)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        connection.pragma("auto_vacuum", 2)
+        if fresh:
+            connection.pragma("auto_vacuum", 2)  # later it would want the write lock, and change nothing
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "normal")
         _migrate(connection, kind)
@@ -114,14 +115,15 @@ def _open(path: Path, kind: str) -> Opened:
         raise
 
 
-def _create(path: Path) -> None:
-    """An empty file of mode 0600, without the leftovers of a deleted one."""
+def _create(path: Path) -> bool:
+    """An empty file of mode 0600, without the leftovers of a deleted one; False if there is one."""
     if os.path.lexists(path):
-        return
+        return False
     for suffix in COMPANIONS:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     # Only ever a file that did not exist: closing any descriptor of a database in use drops this process's locks on it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    return True
 
 
 def _migrate(connection: apsw.Connection, kind: str) -> None:
