@@ -74,7 +74,7 @@ async def test_all_at_once(home: Home, installed: Installed, repository: Path, k
         listed = await client.tools_with(*expected, timeout=60)
         for name, tool in expected.items():
             assert same(listed[name], {**tool, "name": name}), name
-        health = text(await client.call("remora", {"action": "health"}))
+        health = text(await client.call("remora", {"action": "health", "timeout": 1}))
         for name in given:
             assert name in health
         await use_each(client, home, repository)

@@ -75,7 +75,7 @@ async def test_the_greeting_waits_for_no_server(home: Home, control: Control, ki
         tools = await client.tools_with("good__echo")
         assert not [name for name in tools if name.startswith(("late__", "dead__", "hanging__"))]
         assert text(await client.call("good__echo", {"text": "hi"})) == "hi"
-        health = text(await client.call("remora", {"action": "health"}))
+        health = text(await client.call("remora", {"action": "health", "timeout": 1}))
         for name in ("hanging", "dead", "late", "missing", "good"):
             assert name in health
         await control.until("start", name="late")
@@ -90,7 +90,7 @@ async def test_a_dead_server_appears_when_it_comes_up(home: Home, control: Contr
     home.configure({"dead": dead, "good": control.server("good")}, catalog={"first_list_wait_seconds": 0.2})
     async with front(home, "stdio-handshake") as client:
         await client.tools_with("good__echo")
-        assert "dead" in text(await client.call("remora", {"action": "health"}))
+        assert "dead" in text(await client.call("remora", {"action": "health", "timeout": 1}))
         await control.until("start", name="dead", count=2)  # it is tried again and again
         sign.touch()
         await client.tools_with("dead__echo")

@@ -29,7 +29,7 @@ async def test_failing_connects_open_the_breaker_and_a_probe_closes_it(home: Hom
         error = result["_meta"]["remora/error"]
         assert error["retryable"] is True
         assert 0 < error["retry_after_ms"] <= 1000
-        assert "open" in text(await client.call("remora", {"action": "health"}))
+        assert "open" in text(await client.call("remora", {"action": "status"}))
         starts = len(control.seen("start", name="up"))
         for _ in range(5):
             assert failure_code(await client.call("up__echo", {"text": "x"})) == "unavailable"
@@ -147,7 +147,7 @@ async def test_a_refused_login_says_so_and_is_not_hammered(home: Home, control: 
         home.configure({"up": wrong, "good": control.server("good")}, catalog={"first_list_wait_seconds": 1.0})
         async with front(home, "stdio-handshake") as client:
             await client.tools_with("good__echo")
-            assert "login needed" in text(await client.call("remora", {"action": "health"}))
+            assert "login needed" in text(await client.call("remora", {"action": "status"}))
             asked = len(up.requests)
             assert asked < 5
             assert text(await client.call("good__echo", {"text": "hi"})) == "hi"

@@ -76,6 +76,7 @@ async def test_a_disabled_server_takes_its_children_along(home: Home, control: C
     home.configure({"parent": parent, "other": control.server("other")})
     async with front(home, "stdio-handshake") as client:
         await client.tools_with("parent__echo", "other__echo")
+        await control.until("start", name="parent-child")
         pids = control.alive("parent") | control.alive("parent-child")
         assert len(pids) == 2
         home.configure({"parent": {**parent, "enabled": False}, "other": control.server("other")})
@@ -127,7 +128,7 @@ async def test_listen_streams_are_completed_at_the_end(home: Home) -> None:
         gateway.process.terminate()
         result = (await client.answer(listen))["result"]
         assert result["resultType"] == "complete"
-        assert await gateway.stop() == 0
+        assert await asyncio.wait_for(gateway.process.wait(), 20) == 0
 
 
 async def test_a_second_signal_ends_at_once(home: Home, control: Control) -> None:
