@@ -38,11 +38,10 @@ async def serve_stdio(loaded: Loaded, around: Surroundings, view: ViewKey, pipes
     """The engine in this process, MCP on the pipes, until end of input or a signal."""
     from remora.doors.mcp.stdio import StdioDoor
 
-    async with opened(loaded, around.variables) as app:
-        if view.profile and view.profile not in loaded.config.profiles:
-            raise ConfigError(f'unknown profile "{view.profile}"', code="unknown_profile")
-        door = StdioDoor(app.gateway, view, around.session)
-        with _on_signals(door.ended.set, lambda: None):
+    ended = asyncio.Event()
+    with _on_signals(ended.set):
+        async with opened(loaded, around.variables) as app:
+            door = StdioDoor(app.gateway, view, around.session, ended)
             async with _background(_reloading(app, loaded, around)):
                 await door.serve(*pipes)
     return 0
@@ -53,13 +52,13 @@ async def serve_http(loaded: Loaded, around: Surroundings, announce: Callable[[s
     from remora.doors.http.server import HttpServer
 
     server = HttpServer.bind(loaded, around)
-    async with opened(loaded, around.variables, (f"{server.url}/mcp",)) as app, server.running(app) as stopped:
-        described = _describe(app, server.url)
-        with _run_file(app.paths.run / "daemon.json", described), _on_signals(stopped.set, lambda: None):
-            async with _background(_reloading(app, loaded, around)):
-                announce(server.url)
-                await stopped.wait()
-                app.gateway.listeners.close()
+    stopped = asyncio.Event()
+    with _on_signals(stopped.set):
+        async with opened(loaded, around.variables, (f"{server.url}/mcp",)) as app, server.running(app, stopped):
+            with _run_file(app.paths.run / "daemon.json", _describe(app, server.url)):
+                async with _background(_reloading(app, loaded, around)):
+                    announce(server.url)
+                    await stopped.wait()
     return 0
 
 
@@ -119,17 +118,9 @@ async def _reloading(app: App, loaded: Loaded, around: Surroundings) -> None:
 
 async def _watch_projects(app: App) -> None:
     """Project files of open sessions are followed like the config file."""
-    from remora.config.files import stamp
-    from remora.config.project import PROJECT_FILE
-
-    seen: dict[Path, Any] = {}
     while True:
         await asyncio.sleep(1.0)
-        roots = {session.view.project for session in app.gateway.sessions.values() if session.view.project}
-        now = {root: stamp(root / PROJECT_FILE) for root in roots}
-        if any(root in seen and seen[root] != mark for root, mark in now.items()):
-            app.gateway.projects_changed()
-        seen = now
+        app.gateway.reread_projects()
 
 
 @contextlib.asynccontextmanager
@@ -150,7 +141,7 @@ async def _supervised(work: Any) -> None:
 
 
 @contextlib.contextmanager
-def _on_signals(stop: Callable[[], None], after: Callable[[], None]) -> Iterator[None]:
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
     """The first signal ends in good order, the second at once."""
     loop = asyncio.get_running_loop()
     asked = False
@@ -169,7 +160,6 @@ def _on_signals(stop: Callable[[], None], after: Callable[[], None]) -> Iterator
     finally:
         for sign in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(sign)
-        after()
 
 
 def main_stdio(loaded: Loaded, around: Surroundings, view: ViewKey) -> int:

@@ -165,7 +165,7 @@ async def forward(
     caller = front.caller
     target = params.get("name") or params.get("uri")
     if caller.modern and "requestState" in params and not source.manifest.modern:
-        result, modern = await gateway.parking.resume(front, source.name, method, target, params)
+        result, modern = _pair(await gateway.parking.resume(front, source.name, method, target, params))
         return eras.to_front(result, method, modern, caller)
     upstream = await gateway.servers[source.name].upstream_for(front.session, caller)
     level = caller.log_level if caller.modern else front.session.log_level
@@ -189,6 +189,8 @@ async def forward(
         if modern and not caller.modern and result.get("resultType") == "input_required":
             result = await _collect_input(front, upstream, method, params, level, exchange, result)
     except RpcError as problem:
+        if way.refusal is not None:
+            raise way.refusal from problem
         raise eras.error_to_front(problem, upstream.link is not None and upstream.link.modern, caller) from problem
     finally:
         if trail is not None:

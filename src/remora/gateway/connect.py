@@ -71,7 +71,7 @@ def _command(settings: ServerConfig, around: Surroundings) -> process.Command:
 
     argv = [fill(settings.command), *map(fill, settings.args)]
     if Path(argv[0]).name in ("rem", "remora") or argv[1:3] == ["-m", "remora"]:
-        raise SelfReference("the command is remora itself")
+        raise SelfReference("self_reference: the command is remora itself")
     child = safe_environment(settings.env_inherit, env) | {key: fill(value) for key, value in settings.env.items()}
     cwd = fill(settings.cwd) if settings.cwd else (str(around.project) if around.project else None)
     return process.Command(argv, child, cwd, settings.max_message_bytes)
@@ -87,7 +87,7 @@ def _endpoint(settings: ServerConfig, around: Surroundings) -> Any:
 
     url = fill(settings.url)
     if url.split("?")[0].rstrip("/") in around.own_urls:
-        raise SelfReference("the URL is our own")
+        raise SelfReference("self_reference: the URL is our own")
     sent = {key: fill(value) for key, value in settings.headers.items()}
     if settings.auth.type == "bearer":
         sent["Authorization"] = f"Bearer {fill(settings.auth.token)}"
@@ -158,7 +158,7 @@ async def _initialize(link: Link) -> Params:
 def check_not_self(said: Params, instance: str) -> None:
     meta = said.get("_meta")
     if isinstance(meta, dict) and meta.get(INSTANCE_KEY) == instance:
-        raise SelfReference("the server is this gateway itself")
+        raise SelfReference("self_reference: the server is this gateway itself")
 
 
 async def ask(link: Link, method: str, params: Params | None = None, exchange: Exchange | None = None) -> Params:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from remora.config.files import Stamp, stamp
 from remora.config.load import Loaded
 from remora.config.model import Config
-from remora.config.project import Project, read_project
+from remora.config.project import PROJECT_FILE, Project, read_project
 from remora.errors import ConfigError, RpcError
 from remora.gateway import methods
 from remora.gateway import view as views
@@ -87,7 +88,7 @@ class Gateway:
         self.catalog = Catalog((), ("rem",), ())
         self.started_at = time.time()
         self._views: dict[ViewKey, _Seen] = {}
-        self._projects: dict[Path, Project] = {}
+        self._projects: dict[Path, tuple[Stamp | None, Project]] = {}
         self._tasks_of: dict[str, str] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self._first_until = 0.0
@@ -95,6 +96,11 @@ class Gateway:
     @property
     def config(self) -> Config:
         return self.loaded.config
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder, which is no project."""
+        return Path(self.parts.environ.get("HOME") or Path.home())
 
     def now(self) -> float:
         return time.time()
@@ -161,10 +167,14 @@ class Gateway:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def first_lists(self) -> None:
+    async def first_lists(self, session: Session) -> None:
         """The first listing ever waits a little for servers whose tools nobody knows yet; later ones never do."""
         loop = asyncio.get_running_loop()
-        unknown = [server.settled.wait() for server in self.servers.values() if not server.settled.is_set()]
+        unknown = [
+            server.settled.wait()
+            for server in self.servers.values()
+            if not server.settled.is_set() and (server.scope != "project" or session.view.project)
+        ]
         if unknown and loop.time() < self._first_until:
             try:
                 async with asyncio.timeout_at(self._first_until):
@@ -183,8 +193,15 @@ class Gateway:
             known = ", ".join(self.config.profiles) or "none is defined"
             raise ConfigError(f'unknown profile "{session.view.profile}" (known: {known})', code="unknown_profile")
         self.sessions[session.id] = session
+        self._discover_for(session)
         if session.standing is not None:
             self.listeners.add(session, session.standing, frozenset(KINDS))
+
+    def _discover_for(self, session: Session) -> None:
+        """What runs once per project can be asked for its lists only when there is a project."""
+        for server in self.servers.values():
+            if server.manifest is None and server.scope == "project" and session.view.project:
+                server.upstream(session).want()
 
     async def close_session(self, session: Session) -> None:
         self.sessions.pop(session.id, None)
@@ -201,6 +218,7 @@ class Gateway:
         """The client told its project late: what it sees may change."""
         before = self.view(session)
         session.view = ViewKey(session.view.profile, project, session.view.catalog)
+        self._discover_for(session)
         changed = _differences(before, self.view(session))
         for listener in self.listeners.all:
             if listener.session is session:
@@ -215,22 +233,26 @@ class Gateway:
     def _build_view(self, key: ViewKey) -> views.View:
         profile = self.config.profiles.get(key.profile) if key.profile else None
         project = self._project(key.project) if key.project else None
-        rules = views.Filter(profile, project, Path(self.parts.environ.get("HOME", "/")))
+        rules = views.Filter(profile, project, self.home)
         config = project.over(self.loaded) if project else self.config
         mode = key.catalog or (profile.catalog_mode if profile else "")
         return views.build(self.catalog, rules, config, self.own.definitions(), mode, self.parts.screen)
 
     def _project(self, root: Path) -> Project:
         if root not in self._projects:
-            self._projects[root] = read_project(root)
-            for remark in (*self._projects[root].problems, *self._projects[root].notes):
+            mark, project = stamp(root / PROJECT_FILE), read_project(root)
+            self._projects[root] = (mark, project)
+            for remark in (*project.problems, *project.notes):
                 log.warning("project file: %s", remark)
-        return self._projects[root]
+        return self._projects[root][1]
 
-    def projects_changed(self) -> None:
-        """A project file was edited."""
-        self._projects.clear()
-        self._announce()
+    def reread_projects(self) -> None:
+        """Take up project files that were edited."""
+        edited = [root for root, (mark, _) in self._projects.items() if stamp(root / PROJECT_FILE) != mark]
+        for root in edited:
+            del self._projects[root]
+        if edited:
+            self._announce()
 
     def note_definitions(self, session: Session, view: views.View) -> None:
         """What the session's tool list costs, and what the servers' own lists would have: once per list."""

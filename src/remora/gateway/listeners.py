@@ -33,9 +33,10 @@ class Listener:
             await upstream.unsubscribe(original)
 
     def tell_changed(self, kinds: set[str]) -> None:
-        standing = self.send is self.session.standing
+        if self.send is self.session.standing and not self.session.listed:
+            return
         for kind in KINDS:
-            if kind in kinds and kind in self.kinds and (not standing or kind in self.session.listed):
+            if kind in kinds and kind in self.kinds:
                 self.send(f"notifications/{kind}/list_changed", {})
 
     def tell_updated(self, upstream: Upstream, params: Params) -> None:

@@ -80,10 +80,10 @@ async def _ping(gateway: Gateway, front: Front, params: Params) -> Params:
 
 def _lister(key: str, attribute: str) -> Handler:
     async def list_them(gateway: Gateway, front: Front, params: Params) -> Params:
-        await gateway.first_lists()
+        await gateway.first_lists(front.session)
         view = gateway.view(front.session)
         page, following = _page(getattr(view, attribute), params.get("cursor"), gateway.config.catalog.page_size)
-        front.session.listed.add("resources" if attribute == "templates" else attribute)
+        front.session.listed = True
         if attribute == "tools":
             gateway.note_definitions(front.session, view)
         return _list_stamp(gateway, front, {key: page, **({"nextCursor": following} if following else {})})

@@ -88,7 +88,7 @@ class Server:
 
     def discover(self) -> None:
         """Start it now: to learn what it offers, or because it is to run from the beginning."""
-        if self.scope == "shared" or not self.instances:
+        if self.scope != "project":
             self.upstream(None).want()
 
     def drop_discovery(self, upstream: Upstream) -> bool:

@@ -55,7 +55,7 @@ class Session:
     caller: Caller | None = None
     log_level: str | None = None
     initialized: bool = False
-    listed: set[str] = field(default_factory=set)  # a change of what was never listed is no news
+    listed: bool = False  # before the first listing a change is no news
     created: float = field(default_factory=time.time)
     last_seen: float = field(default_factory=time.time)
     # The standing stream: messages that belong to no request. None where there is no such stream.

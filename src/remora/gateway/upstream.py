@@ -28,6 +28,8 @@ FAILED_RETRY_SECONDS = 300.0
 FIRST_RETRY_SECONDS = 0.1
 STEADY_SECONDS = 10.0
 RELIST_SECONDS = 0.25
+ACKNOWLEDGE_SECONDS = 1.0
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 LISTS = {f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
 
 
@@ -81,6 +83,7 @@ class Upstream:
         self._last_used = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
+        self._acknowledged = asyncio.Event()
         self._owner = asyncio.get_running_loop().create_task(self._own(), name=f"upstream {name}")
 
     # -- the owner's task ------------------------------------------------------------------------------------------
@@ -117,6 +120,7 @@ class Upstream:
                 link, said = await connect.connect(self.settings, self._around, self, self._known)
                 try:
                     connect.check_not_self(said, self._around.instance)
+                    await self._listen_first(link)
                     manifest = await connect.read_manifest(link, said, self.settings)
                 except BaseException:
                     await link.close()
@@ -125,7 +129,8 @@ class Upstream:
             self.last_error = str(problem) or "no answer in connect_timeout_seconds"
             self._attempt = None
             if not attempt.done():
-                attempt.set_exception(NotSent(self.last_error) if not isinstance(problem, UpstreamError) else problem)
+                told = isinstance(problem, NotSent | connect.SelfReference)
+                attempt.set_exception(problem if told else NotSent(self.last_error))
                 attempt.exception()  # nobody may be waiting
             if not isinstance(problem, connect.SelfReference | ConfigError):
                 self.breaker.fail(asyncio.get_running_loop().time())
@@ -140,7 +145,8 @@ class Upstream:
             attempt.set_result(link)
         self._host.upstream_event(self, "connected", f"{link.version}")
         self._host.manifest_read(self, manifest)
-        self._listen_again()
+        if not link.modern:
+            self._listen_again()
         return None
 
     async def _stay(self, link: Link) -> bool:
@@ -227,7 +233,9 @@ class Upstream:
                 self._relisting = asyncio.get_running_loop().call_later(RELIST_SECONDS, self._relist)
         elif method == "notifications/resources/updated":
             self._host.resource_updated(self, params)
-        elif method != "notifications/subscriptions/acknowledged":
+        elif method == ACKNOWLEDGED:
+            self._acknowledged.set()
+        else:
             asking = [exchange for exchange in self.in_flight if exchange.on_notify is not None]
             if len(asking) == 1 and asking[0].on_notify is not None:
                 asking[0].on_notify(method, params)
@@ -292,14 +300,28 @@ class Upstream:
         else:
             await link.request(method, {"uri": uri}, Exchange())
 
-    def _listen_again(self) -> None:
+    async def _listen_first(self, link: Link) -> None:
+        """Change notices begin before the lists are read: what changes in between is not missed."""
+        if not link.modern:
+            return
+        acknowledged = asyncio.Event()
+        self._start_listening(link, acknowledged)
+        waiting = asyncio.ensure_future(acknowledged.wait())
+        assert self._listening is not None
+        await asyncio.wait([waiting, self._listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
+        waiting.cancel()
+
+    def _start_listening(self, link: Link, acknowledged: asyncio.Event) -> None:
         if self._listening is not None:
             self._listening.cancel()
-        self._listening = None
+        self._listening = asyncio.get_running_loop().create_task(self._listen(link, acknowledged))
+
+    def _listen_again(self) -> None:
+        """After a reconnect, or when other resources are watched."""
         if self.link is None:
             return
         if self.link.modern:
-            self._listening = asyncio.get_running_loop().create_task(self._listen(self.link))
+            self._start_listening(self.link, asyncio.Event())
         else:
             for uri in self.subscribed:
                 self.spawn(self._resubscribe(self.link, uri))
@@ -310,12 +332,14 @@ class Upstream:
         except RemoraError as problem:
             log.warning("server %s: cannot subscribe to %s again: %s", self.name, uri, problem)
 
-    async def _listen(self, link: Link) -> None:
+    async def _listen(self, link: Link, acknowledged: asyncio.Event) -> None:
         """One `subscriptions/listen` stream; opened again if it breaks while the link lives."""
         wanted: Params = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
         if self.subscribed:
             wanted["resourceSubscriptions"] = list(self.subscribed)
         delay = self.settings.reconnect_delay_seconds
+
+        self._acknowledged = acknowledged
         while link.lost is None:
             try:
                 await connect.ask(link, "subscriptions/listen", {"notifications": wanted}, Exchange(self.link_notified))

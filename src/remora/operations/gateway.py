@@ -37,7 +37,9 @@ async def health(context: Context, given: Health) -> Result:
         )
     chosen = given.names or known
     rows = await asyncio.gather(*(_probe(context, servers.get(name), name, given) for name in chosen))
-    return {"servers": dict(zip(chosen, rows, strict=True))}
+    loaded = context.gateway.loaded
+    return {"config": {"mode": loaded.mode, "reason": loaded.reason or None},
+            "servers": dict(zip(chosen, rows, strict=True))}  # fmt: skip
 
 
 async def _probe(context: Context, server: Server | None, name: str, given: Health) -> Result:
@@ -70,7 +72,7 @@ async def _probe(context: Context, server: Server | None, name: str, given: Heal
     except TimeoutError:
         row["error"] = f"no answer within {given.timeout:g} s"
     except (UpstreamError, RpcError) as problem:
-        row["error"] = f"{problem.code}: {problem}" if problem.code == "self_reference" else str(problem)
+        row["error"] = str(problem)
     row["state"] = upstream.shown_state
     manifest = server.manifest
     if manifest is not None:

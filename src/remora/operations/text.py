@@ -21,15 +21,16 @@ def table(rows: Iterable[Sequence[Any]], head: Sequence[str]) -> str:
 
 
 def health_text(result: Result) -> str:
-    servers = result["servers"]
+    servers, reason = result["servers"], result["config"]["reason"]
+    head = f"{reason}\n\n" if reason else ""
     if not servers:
-        return "No server is configured. Add one: remora add NAME -- COMMAND"
+        return f"{head}No server is configured. Add one: remora add NAME -- COMMAND"
     rows = [
         (name, row["state"], row["tools"], row["era"],
          f"{row['latency_ms']} ms" if row["latency_ms"] is not None else "", row["error"])
         for name, row in servers.items()
     ]  # fmt: skip
-    text = table(rows, ("SERVER", "STATE", "TOOLS", "PROTOCOL", "LATENCY", "ERROR"))
+    text = head + table(rows, ("SERVER", "STATE", "TOOLS", "PROTOCOL", "LATENCY", "ERROR"))
     for name, row in servers.items():
         for own, served in row.get("names", {}).items():
             text += f"\n{name}: {own} -> {served}"
@@ -65,5 +66,4 @@ def stats_text(result: Result) -> str:
 
 
 def tool_text(result: Result) -> str:
-    head = f"{result['name']} ({'Remora' if result['server'] is None else 'server ' + result['server']})"
-    return f"{head}\n{json.dumps(result['definition'], indent=2, ensure_ascii=False)}"
+    return json.dumps(result["definition"], indent=2, ensure_ascii=False)

@@ -54,8 +54,8 @@ class HttpServer:
         return f"http://{self._host}:{self.port}"
 
     @contextlib.asynccontextmanager
-    async def running(self, app: App) -> AsyncIterator[asyncio.Event]:
-        """Serving; the event ends it."""
+    async def running(self, app: App, stopped: asyncio.Event) -> AsyncIterator[None]:
+        """Serving. At the end calls in flight may finish; if the server ends by itself, `stopped` is set."""
         token = self._around.token or new_token(app.paths)
         door = McpDoor(app.gateway)
         application = HttpApp(
@@ -70,17 +70,18 @@ class HttpServer:
             server_header=False, timeout_graceful_shutdown=GRACE_SECONDS, timeout_keep_alive=75,
         )  # fmt: skip
         server = _Server(settings)
-        stopped = asyncio.Event()
         serving = asyncio.get_running_loop().create_task(server.serve(sockets=[self._socket]))
         sweeping = asyncio.get_running_loop().create_task(door.sweep(lambda: app.gateway.config.http))
         serving.add_done_callback(lambda _: stopped.set())
         try:
-            yield stopped
+            yield
         finally:
             sweeping.cancel()
+            app.gateway.listeners.close()
+            door.end_standing()
             server.should_exit = True
-            await door.close()
             await serving
+            await door.close()
 
 
 class _Server(uvicorn.Server):

@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.doors.http.wire import Request
 from remora.doors.mcp import events
-from remora.doors.mcp.request import Asked, Message, reply_to
+from remora.doors.mcp.request import Asked, Message, project_of, reply_to
 from remora.errors import RpcError
 from remora.gateway.engine import Gateway
 from remora.gateway.session import Caller, Params, Principal, Session, ViewKey
@@ -17,6 +17,7 @@ from remora.gateway.wire import headers, jsonrpc
 
 log = logging.getLogger(__name__)
 PING_SECONDS = 15.0
+ROOTS_SECONDS = 10.0
 PRIMED_SINCE = "2025-11-25"  # clients of earlier revisions cannot read an event without data
 
 
@@ -54,6 +55,7 @@ class HandshakeSession:
         self._standing = self._ring.stream()
         self._streams: dict[int, events.Stream] = {self._standing.number: self._standing}
         self._running: dict[Any, asyncio.Task[None]] = {}
+        self._has_roots = False
         gateway.open_session(self.session)
 
     @property
@@ -146,6 +148,8 @@ class HandshakeSession:
             stream = self._streams.get(where[0])
         gone = asyncio.get_running_loop().create_task(request.gone())
         reader = stream.read() if stream is not None else asyncio.Queue[bytes | None]()
+        if stream is self._standing:
+            self._learn_project()
         gone.add_done_callback(lambda _: reader.put_nowait(None))
         try:
             await request.start(200, {**events.HEADERS, headers.SESSION: self.id})
@@ -180,7 +184,27 @@ class HandshakeSession:
         elif method == "notifications/initialized":
             self.session.initialized = True
         elif method == "notifications/roots/list_changed":
+            if self._has_roots:
+                self._gateway.spawn(self._ask_roots())
             self._gateway.spawn(self._gateway.roots_changed(self.session))
+
+    def _learn_project(self) -> None:
+        """A client that named no project in its URL may have roots: the first one is its project."""
+        caller = self.session.caller
+        if self.session.view.project is None and caller is not None and "roots" in caller.capabilities:
+            self._has_roots = True
+            self._gateway.spawn(self._ask_roots())
+
+    async def _ask_roots(self) -> None:
+        try:
+            async with asyncio.timeout(ROOTS_SECONDS):
+                answer = await self.ask(self._standing, "roots/list", {})
+        except (RpcError, TimeoutError):
+            return
+        self._gateway.move_session(self.session, project_of(answer, self._gateway.home))
+
+    def end_standing(self) -> None:
+        self._standing.release()
 
     async def close(self) -> None:
         for task in list(self._running.values()):

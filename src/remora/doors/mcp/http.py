@@ -168,6 +168,11 @@ class McpDoor:
         for key in [key for key, s in self._modern.items() if s.last_seen < before]:
             await self._gateway.close_session(self._modern.pop(key))
 
+    def end_standing(self) -> None:
+        """Nothing more comes on the streams that belong to no request."""
+        for session in self._sessions.values():
+            session.end_standing()
+
     async def close(self) -> None:
         for session in list(self._sessions.values()):
             await session.close()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from remora.config.project import project_root
 from remora.errors import RpcError
 from remora.gateway import eras
 from remora.gateway.engine import Gateway
@@ -50,6 +53,16 @@ def id_of(message: Any) -> Any:
     """The id to answer a message with that is no proper request."""
     found = message.get("id") if isinstance(message, dict) else None
     return found if jsonrpc.is_id(found) else None
+
+
+def project_of(answer: Params, home: Path) -> Path | None:
+    """The project that a client's roots name: the first folder among them."""
+    roots = answer.get("roots")
+    for root in roots if isinstance(roots, list) else ():
+        uri = root.get("uri") if isinstance(root, dict) else None
+        if isinstance(uri, str) and uri.startswith("file://"):
+            return project_root(Path(unquote(urlsplit(uri).path)), home)
+    return None
 
 
 class Asked:

@@ -45,7 +45,7 @@ class _Request:
 
 
 class StdioDoor:
-    def __init__(self, gateway: Gateway, view: ViewKey, key: str = "") -> None:
+    def __init__(self, gateway: Gateway, view: ViewKey, key: str, ended: asyncio.Event) -> None:
         self._gateway = gateway
         self._view = view
         self._key = key
@@ -53,7 +53,7 @@ class StdioDoor:
         self._running: dict[Any, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._out: asyncio.WriteTransport | None = None
-        self.ended = asyncio.Event()
+        self.ended = ended
         self.lines = LineSplitter(LINE_LIMIT, self._line, self._too_long)
         self.session = self._new_session()
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -123,14 +123,21 @@ class HttpLink:
             except ValueError:
                 message = None
         status = answer.status_code
-        if isinstance(message, dict) and ("error" in message or "result" in message):
-            if status == 404 and self._session and message.get("error", {}).get("code") != jsonrpc.METHOD_NOT_FOUND:
-                return self._session_gone()
+        if (
+            isinstance(message, dict)
+            and message.get("jsonrpc") == "2.0"
+            and ("error" in message or "result" in message)
+        ):
+            problem = message.get("error")
+            code = problem.get("code") if isinstance(problem, dict) else None
+            if status == 404 and self._session and code != jsonrpc.METHOD_NOT_FOUND:
+                self._session_gone()
             return message
         self._raise_for(status)
         raise RpcError(jsonrpc.INTERNAL_ERROR, f"HTTP {status} without a JSON-RPC answer")
 
     def _raise_for(self, status: int) -> None:
+        """Statuses that say more than the body does."""
         if status in (401, 403):
             raise LoginNeeded("login needed", retry_after=None)
         if status == 404 and self._session:
@@ -142,7 +149,7 @@ class HttpLink:
         if status >= 500:
             raise LinkLost(f"HTTP {status}")
 
-    def _session_gone(self) -> dict[str, Any]:
+    def _session_gone(self) -> NoReturn:
         self._lose("the server forgot the session (HTTP 404)")
         raise TryOnceMore("the server forgot the session")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from remora.errors import NotSent, ResultTooLarge, RpcError
 from remora.gateway.wire import jsonrpc
+from remora.gateway.wire.lines import EDGE
 from remora.gateway.wire.link import Exchange, LinkEvents, LinkLost
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Peer:
         try:
             message = jsonrpc.decode(line)
         except ValueError:
-            log.debug("ignored a line that is not JSON")
+            self._bad_line(line)
             return
         if not isinstance(message, dict):
             return
@@ -86,6 +87,16 @@ class Peer:
                 task.cancel()
         else:
             self._notification(method, _params(message))
+
+    def _bad_line(self, line: bytes) -> None:
+        """Chatter is ignored; an answer that is not quite JSON ends its call instead of leaving it to wait."""
+        head = line[:EDGE]
+        found = (
+            _ID.search(head) if head.lstrip().startswith(b"{") and (b'"result"' in line or b'"error"' in line) else None
+        )
+        waiting = self._waiting.get(int(found[1])) if found else None
+        if waiting is not None and not waiting.future.done():
+            waiting.future.set_exception(RpcError(jsonrpc.INTERNAL_ERROR, "the server's answer is not valid JSON"))
 
     def _notification(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/progress":
