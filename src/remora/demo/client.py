@@ -13,6 +13,7 @@ from remora.demo.server import VERSIONS, Message
 _NS = "io.modelcontextprotocol/"
 _INFO = {"name": "remora-demo", "version": "1"}
 _LINE_LIMIT = 64 << 20
+PATIENCE_SECONDS = 10.0
 ENVELOPE: Message = {
     f"{_NS}protocolVersion": VERSIONS["modern"],
     f"{_NS}clientInfo": _INFO,
@@ -95,7 +96,7 @@ async def connected(command: Sequence[str], env: Mapping[str, str], cwd: str) ->
         assert process.stdin is not None
         process.stdin.close()
         try:
-            await asyncio.wait_for(process.wait(), 10)
+            await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
         except TimeoutError:
             process.kill()
             await process.wait()

@@ -131,5 +131,5 @@ def run(server: Server) -> None:
     """Serve the pipes this process was started with."""
     try:
         server.serve(sys.stdin.buffer, sys.stdout.buffer)
-    except (KeyboardInterrupt, BrokenPipeError):
-        pass
+    finally:
+        os._exit(0)  # at once: a call may still be running, and nobody waits for its answer any more

@@ -130,8 +130,8 @@ async def _own_call(
         session = Session("in_process", view=view, key=around.session)
         session.caller = Caller(True, eras.LATEST_MODERN, CLIENT_INFO)
         app.gateway.open_session(session)
-        if tool not in app.gateway.view(session).callable:
-            await app.gateway.first_lists()
-        meta = {"progressToken": 1} if terminal.verbose else {}
         front = _Front(session, session.caller, terminal)
+        if tool not in app.gateway.view(session).callable:
+            await app.gateway.handle(front, "tools/list", {})  # waits for servers that nobody has asked yet
+        meta = {"progressToken": 1} if terminal.verbose else {}
         return await app.gateway.handle(front, "tools/call", {"name": tool, "arguments": arguments, "_meta": meta})

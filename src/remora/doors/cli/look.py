@@ -100,7 +100,7 @@ async def _own_health(terminal: Terminal, loaded: Loaded, asked: Result) -> Resu
 
 def exit_code(found: Result, named: tuple[str, ...] = ()) -> int:
     """A server that is switched off has not failed, unless it was asked for by name."""
-    rows = [row for row in found["servers"].values() if named or row["error"] != "disabled"]
+    rows = [row for row in found["servers"].values() if named or row["state"] != "disabled"]
     well = sum(row["connected"] for row in rows)
     if well == len(rows):
         return 0

@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return problem.exit_code
     except BrokenPipeError:
         # The reader has had enough; what is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except OSError as problem:
         terminal.failed(RemoraError(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)))
