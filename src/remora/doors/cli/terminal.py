@@ -74,9 +74,9 @@ class Terminal:
             click.echo(f"remora: {text}", err=True)
 
     def failed(self, problem: RemoraError, hint: str = "") -> None:
-        from remora.privacy.output import redact_text
+        from remora.privacy.output import redact_mapping
 
-        message = redact_text(str(problem), personal=False)
+        message = redact_mapping(str(problem))
         if self.as_json:
             document: dict[str, Any] = {"error": problem.code, "message": message}
             if path := getattr(problem, "path", None):
