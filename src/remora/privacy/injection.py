@@ -214,7 +214,8 @@ RULES: tuple[tuple[Kind, str, str], ...] = (
         "exfiltration",
         "http://|https://",
         r"\b(?:send|post|upload|forward|transmit|append|exfiltrate)\b[^.!?\n]{0,80}"
-        r"\b(?:conversation|chat history|secrets?|passwords?|credentials?|api keys?|environment variables?|file contents?)"
+        r"\b(?:conversation|chat history|secrets?|passwords?|credentials?|api keys?|environment variables?|"
+        r"file contents?)"
         r"\b[^.!?\n]{0,60}\bhttps?://",
     ),
 )

@@ -20,7 +20,7 @@ PUBLIC_KEYS = frozenset(
 
 def redact_text(text: str, *, personal: bool = True) -> str:
     """For logs, metrics and traces: secrets, and personal data unless told otherwise, become `‹redacted:kind›`."""
-    return redact_with(_secrets_and_pii if personal else secrets.find_secrets, text, "‹redacted:{}›".format)
+    return redact_with(_secrets_and_pii if personal else _url_and_secrets, text, "‹redacted:{}›".format)
 
 
 def redact_mapping(value: Any, *, key: str = "") -> Any:
@@ -60,8 +60,8 @@ def _patterns() -> _Patterns:
     return _Patterns(
         reference=re.compile(r"(?:(?:Bearer|Basic|Token) )?\$\{(?:(?:env|file|input):)?[\w./~][\w./~-]*\}\Z"),
         option=re.compile(r"--?([A-Za-z][\w-]*)(?:=(.+))?\Z", re.DOTALL),
-        user_info=re.compile(r"://([^\s/?#@\"'<>]{1,1024}+)@"),
-        query=re.compile(r"[?&;]([\w.%\[\]-]{1,64}+)=([^&#\s\"'<>]{1,4096}+)"),
+        user_info=re.compile(r"://([^\s/?#@\"'<>‹›]{1,1024}+)@"),
+        query=re.compile(r"[?&;]([\w.%\[\]-]{1,64}+)=([^&#\s\"'<>‹›]{1,4096}+)"),
         hexadecimal=re.compile(r"[0-9a-fA-F]{32,}+"),
         base64=re.compile(r"[A-Za-z0-9+/_-]{32,}+={0,2}"),
     )
@@ -93,7 +93,7 @@ def _arguments(items: list[Any], key: str) -> list[Any]:
 
 
 def _secrets_and_pii(text: str) -> Iterator[Finding]:
-    yield from secrets.find_secrets(text)
+    yield from _url_and_secrets(text)
     yield from pii.find_pii(text)
 
 

@@ -11,10 +11,9 @@ import logging
 import random
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -89,17 +88,7 @@ class Span:
 NO_SPAN = Span()
 
 
-class Trail(Protocol):
-    """What a call leaves behind for its span."""
-
-    server: str
-    tool: str
-    outcome: Any
-
-
 class Tracer:
-    new_trace_id = staticmethod(new_trace_id)
-
     def __init__(self, config: ObservabilityConfig) -> None:
         self._config = config
         self._provider: TracerProvider | None = None
@@ -125,28 +114,6 @@ class Tracer:
         for propagator in _propagators():
             propagator.inject(carrier, context)
         return {key: value for key, value in (meta or {}).items() if key not in CARRIED} | carrier
-
-    @contextmanager
-    def call(self, params: dict[str, Any], trail: Trail, trace_id: str, front: Any) -> Iterator[dict[str, Any]]:
-        """The root span of one tool call; gives the params as the upstream is to get them."""
-        if self._tracer is None:
-            yield params
-            return
-        meta = params.get("_meta")
-        with self.span(
-            "proxy_call",
-            meta if isinstance(meta, Mapping) else {},
-            method="tools/call",
-            server=trail.server,
-            tool=trail.tool,
-            client=front.caller.client.get("name"),
-            era="modern" if front.caller.modern else "handshake",
-            call=trace_id,
-        ) as span:
-            try:
-                yield {**params, "_meta": self.inject(meta, span)}
-            finally:
-                span.set(outcome=trail.outcome)
 
     def configure(self, config: ObservabilityConfig) -> None:
         """Take another configuration; what has begun is still exported as it began."""
@@ -214,8 +181,7 @@ class _LiveSpan(Span):
         if not self._capture or not self._span.is_recording():
             return
         for name, text in texts.items():
-            words = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str)
-            self._span.set_attribute(NAMES.get(name, f"remora.{name}"), _shown(words))
+            self._span.set_attribute(NAMES.get(name, f"remora.{name}"), _shown(_words(text)))
 
     def fail(self, error: BaseException) -> None:
         from opentelemetry.trace import StatusCode
@@ -303,6 +269,15 @@ def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in attributes.items()
         if value is not None
     }
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return f"({type(value).__name__} that is no JSON)"
 
 
 def _shown(text: str) -> str:

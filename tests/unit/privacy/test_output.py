@@ -68,6 +68,11 @@ def test_a_log_line_loses_secrets_and_personal_data():
     assert redact_text(text, personal=False).startswith("ann@mail.example.org")
 
 
+def test_a_log_line_loses_what_a_url_gives_away():
+    text = redact_text("GET https://ann:pw@host/p?token=x&page=2 failed")
+    assert text == "GET https://‹redacted:url›@host/p?token=‹redacted:query›&page=2 failed"
+
+
 @pytest.mark.parametrize("value", [None, 1, True, b"bytes", object])
 def test_anything_else_is_given_back(value: Any):
     assert redact_mapping(value) is value
