@@ -50,7 +50,10 @@ class Terminal:
         """For commands that run the engine: its warnings would repeat what the command shows, so only on request."""
         from remora.telemetry.logs import setup_logging
 
-        setup_logging(loaded.paths.logs, "info" if self.verbose else loaded.config.log_level, stderr=self.verbose)
+        level = loaded.config.log_level
+        if self.verbose and level in ("warning", "error"):
+            level = "info"
+        setup_logging(loaded.paths.logs, level, stderr=self.verbose)
 
     def show(self, document: Document, render: Callable[[Any], str]) -> None:
         """The one result of a command: a JSON document, or text made of the same document."""
