@@ -52,7 +52,7 @@ def _command(ctx: click.Context) -> list[str]:
 
 def _options(params: Iterable[click.Parameter]) -> str:
     rows = [
-        f"| {', '.join(f'`{name}`' for name in (*param.opts, *param.secondary_opts))} | {_takes(param)} | {param.help} |"
+        f"| {', '.join(f'`{name}`' for name in param.opts)} | {_takes(param)} | {param.help} |"
         for param in params
         if isinstance(param, click.Option)
     ]
