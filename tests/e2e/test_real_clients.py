@@ -56,7 +56,7 @@ async def test_claude_code(home: Home, installed: Installed, gateway: Gateway) -
 @pytest.mark.parametrize("door", ["stdio", "http"])
 async def test_inspector(home: Home, installed: Installed, gateway: Gateway, door: str, era: str) -> None:
     remote = [gateway.url, "--transport", "http", "--header", f"Authorization: Bearer {gateway.token}"]
-    local = ["--", *PROGRAM, "mcp"]
+    local = ["-e", f"REMORA_HOME={home.path}", "--", *PROGRAM, "mcp"]
 
     async def inspect(*arguments: str) -> dict[str, Any]:
         options = ["--format", "json", "--quiet", "--protocol-era", era, *arguments]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import shlex
 
 import pytest
 from tests.support.client import StdioClient, text
@@ -84,14 +85,21 @@ async def test_the_greeting_waits_for_no_server(home: Home, control: Control, ki
         assert text(await client.call("late__echo", {"text": "there"})) == "there"
 
 
-async def test_a_dead_server_appears_when_it_comes_up(home: Home, control: Control) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_dead_server_appears_when_it_comes_up(home: Home, control: Control, at_once: bool) -> None:
+    """Dead after its interpreter has started, or dead before a byte could be written to it."""
     sign = home.folder / "ready"
-    dead = control.server("dead", "--unless", str(sign), reconnect_delay_seconds=0.2, max_reconnect_delay_seconds=0.5)
+    limits = {"reconnect_delay_seconds": 0.2, "max_reconnect_delay_seconds": 0.5, "breaker_reset_seconds": 0.5}
+    dead = control.server("dead", "--unless", str(sign), **limits)
+    if at_once:
+        words = shlex.join([dead["command"], *dead["args"]])
+        dead = {**dead, "command": "sh", "args": ["-c", f"test -e {sign} || exit 1; exec {words}"]}
     home.configure({"dead": dead, "good": control.server("good")}, catalog={"first_list_wait_seconds": 0.2})
     async with front(home, "stdio-handshake") as client:
         await client.tools_with("good__echo")
         assert "dead" in text(await client.call("remora", {"action": "health", "timeout": 1}))
-        await control.until("start", name="dead", count=2)  # it is tried again and again
+        if not at_once:
+            await control.until("start", name="dead", count=2)  # it is tried again and again
         sign.touch()
         await client.tools_with("dead__echo")
         assert text(await client.call("dead__echo", {"text": "alive"})) == "alive"
