@@ -51,7 +51,7 @@ class HttpClient(Client):
         self._exchanges: dict[Any, asyncio.Task[None]] = {}
 
     async def connect(self) -> None:
-        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(60, read=None), trust_env=False)
+        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(60, read=None), trust_env=False, verify=False)
 
     async def deliver(self, message: Message) -> None:
         task = self.spawn(self._exchange(message))
