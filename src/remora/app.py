@@ -69,6 +69,7 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
             pipeline=pipeline,
             children=children,
             stderr_of=lambda name: UpstreamLog(paths.logs, name).write,
+            screen=_is_clean,
             own_urls=own_urls,
         )
         gateway = Gateway(loaded, parts)
@@ -77,6 +78,12 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
         stack.push_async_callback(gateway.close)
         await gateway.start()
         yield app
+
+
+def _is_clean(text: str) -> bool:
+    from remora.privacy.injection import is_clean
+
+    return is_clean(text)
 
 
 def watcher(app: App, read: Callable[[], Loaded]) -> Watcher:

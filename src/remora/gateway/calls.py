@@ -85,7 +85,10 @@ async def _call_entry(gateway: Gateway, front: Front, entry: Entry, params: Para
     meta = meta if isinstance(meta, dict) else {}
     call = Call(entry, arguments or {}, query, front)
     trail = Trail(entry.source.name, entry.original)
-    with gateway.tracer.span("proxy_call", meta, server=trail.server, tool=trail.tool) as span:
+    session, tracer = front.session, gateway.tracer
+    with tracer.span(
+        "proxy_call", meta, method="tools/call", session=session.key, server=trail.server, tool=trail.tool
+    ) as span:
         trail.trace_id = span.trace_id or trace_id_of(meta)
         span.content(arguments=call.arguments)
         try:

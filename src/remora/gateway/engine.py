@@ -230,6 +230,11 @@ class Gateway:
             seen = self._views[session.view] = _Seen(self._build_view(session.view))
         return seen.view
 
+    def instructions(self, session: Session) -> str:
+        """What every client reads first: also why nothing is served, if that is so."""
+        text = self.view(session).instructions
+        return f"{self.loaded.reason}\n\n{text}" if self.loaded.reason else text
+
     def _build_view(self, key: ViewKey) -> views.View:
         profile = self.config.profiles.get(key.profile) if key.profile else None
         project = self._project(key.project) if key.project else None

@@ -24,13 +24,13 @@ class Listener:
 
     async def watch(self, served: str, upstream: Upstream, original: str) -> None:
         if served not in self.watched:
-            await upstream.subscribe(original)
+            await upstream.notices.watch(original)
             self.watched[served] = (upstream, original)
 
     async def unwatch(self, served: str) -> None:
         if found := self.watched.pop(served, None):
             upstream, original = found
-            await upstream.unsubscribe(original)
+            await upstream.notices.unwatch(original)
 
     def tell_changed(self, kinds: set[str]) -> None:
         if self.send is self.session.standing and not self.session.listed:

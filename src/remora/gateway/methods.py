@@ -55,7 +55,7 @@ async def _initialize(gateway: Gateway, front: Front, params: Params) -> Params:
         "protocolVersion": front.caller.version,
         "capabilities": _capabilities(gateway, front),
         "serverInfo": SERVER_INFO,
-        "instructions": gateway.view(front.session).instructions,
+        "instructions": gateway.instructions(front.session),
         "_meta": {INSTANCE_KEY: gateway.instance},
     }
 
@@ -64,7 +64,7 @@ async def _discover(gateway: Gateway, front: Front, params: Params) -> Params:
     body = {
         "supportedVersions": list(eras.MODERN),
         "capabilities": _capabilities(gateway, front),
-        "instructions": gateway.view(front.session).instructions,
+        "instructions": gateway.instructions(front.session),
     }
     made = _list_stamp(gateway, front, body)
     made["_meta"] = {**made["_meta"], INSTANCE_KEY: gateway.instance}

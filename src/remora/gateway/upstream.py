@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from remora.config.model import ServerConfig
-from remora.errors import Busy, CallTimeout, ConfigError, NotSent, OutcomeUnknown, RemoraError, RpcError, UpstreamError
+from remora.errors import CallTimeout, ConfigError, NotSent, OutcomeUnknown, RemoraError, RpcError, UpstreamError
 from remora.gateway import connect, eras
 from remora.gateway.breaker import Breaker
 from remora.gateway.manifest import Manifest
+from remora.gateway.notices import ACKNOWLEDGED, LISTS, Notices
 from remora.gateway.session import LOG_LEVELS, Caller
+from remora.gateway.slots import Slots
 from remora.gateway.wire.link import Exchange, Link, LinkLost, LoginNeeded, TryOnceMore
 from remora.gateway.wire.process import CannotStart
 
@@ -22,15 +23,11 @@ log = logging.getLogger(__name__)
 State = Literal["disabled", "idle", "connecting", "ready", "backoff", "open", "failed", "stopping"]
 Params = dict[str, Any]
 
-QUEUE_LIMIT = 256
 LIVENESS_SECONDS = 5.0
 FAILED_RETRY_SECONDS = 300.0
 FIRST_RETRY_SECONDS = 0.1
 STEADY_SECONDS = 10.0
 RELIST_SECONDS = 0.25
-ACKNOWLEDGE_SECONDS = 1.0
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-LISTS = {f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
 
 
 class Host(Protocol):
@@ -66,14 +63,12 @@ class Upstream:
         self.state: State = "idle"
         self.last_error = ""
         self.in_flight: set[Exchange] = set()
-        self.subscribed: dict[str, int] = {}
         self.connected_at: float | None = None
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_reset_seconds)
         self._around = around
         self._host = host
         self._known = known
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._active = 0
+        self._slots = Slots(settings.max_in_flight)
         self._wanted = asyncio.Event()
         self._gone = asyncio.Event()
         self._attempt: asyncio.Future[Link] | None = None
@@ -82,8 +77,7 @@ class Upstream:
         self._next_try: float | None = None
         self._last_used = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._listening: asyncio.Task[None] | None = None
-        self._acknowledged = asyncio.Event()
+        self.notices = Notices(name, self.link_notified, self.ready_link)
         self._owner = asyncio.get_running_loop().create_task(self._own(), name=f"upstream {name}")
 
     # -- the owner's task ------------------------------------------------------------------------------------------
@@ -120,7 +114,7 @@ class Upstream:
                 link, said = await connect.connect(self.settings, self._around, self, self._known)
                 try:
                     connect.check_not_self(said, self._around.instance)
-                    await self._listen_first(link)
+                    await self.notices.begin(link)
                     manifest = await connect.read_manifest(link, said, self.settings)
                 except BaseException:
                     await link.close()
@@ -137,6 +131,8 @@ class Upstream:
             self._host.upstream_event(self, "connect_failed", self.last_error)
             return problem
         self._known = manifest
+        if link.lost is None:
+            self._gone.clear()  # an earlier link of this attempt may have ended
         self.link, self._level, self.last_error, self._attempt = link, None, "", None
         self.connected_at = asyncio.get_running_loop().time()
         self._become("ready")
@@ -145,8 +141,7 @@ class Upstream:
             attempt.set_result(link)
         self._host.upstream_event(self, "connected", f"{link.version}")
         self._host.manifest_read(self, manifest)
-        if not link.modern:
-            self._listen_again()
+        self.spawn(self.notices.renew(link))
         return None
 
     async def _stay(self, link: Link) -> bool:
@@ -164,8 +159,7 @@ class Upstream:
                         break
         finally:
             self.link = None
-            if self._listening is not None:
-                self._listening.cancel()
+            self.notices.end()
             await link.close()
         return idle
 
@@ -204,6 +198,7 @@ class Upstream:
         """New values for the next call; connection fields need a new upstream instead."""
         self.settings = settings
         self.breaker.configure(settings.breaker_failures, settings.breaker_reset_seconds)
+        self._slots.limit = settings.max_in_flight
 
     def want(self) -> None:
         """Connect now if that is not under way."""
@@ -234,7 +229,7 @@ class Upstream:
         elif method == "notifications/resources/updated":
             self._host.resource_updated(self, params)
         elif method == ACKNOWLEDGED:
-            self._acknowledged.set()
+            self.notices.acknowledged()
         else:
             asking = [exchange for exchange in self.in_flight if exchange.on_notify is not None]
             if len(asking) == 1 and asking[0].on_notify is not None:
@@ -278,80 +273,6 @@ class Upstream:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # -- subscriptions ---------------------------------------------------------------------------------------------
-
-    async def subscribe(self, uri: str) -> None:
-        self.subscribed[uri] = self.subscribed.get(uri, 0) + 1
-        if self.subscribed[uri] == 1:
-            await self._tell_subscription("resources/subscribe", uri)
-
-    async def unsubscribe(self, uri: str) -> None:
-        count = self.subscribed.get(uri, 0) - 1
-        if count > 0:
-            self.subscribed[uri] = count
-        elif count == 0:
-            del self.subscribed[uri]
-            await self._tell_subscription("resources/unsubscribe", uri)
-
-    async def _tell_subscription(self, method: str, uri: str) -> None:
-        link = await self.ready_link()
-        if link.modern:
-            self._listen_again()
-        else:
-            await link.request(method, {"uri": uri}, Exchange())
-
-    async def _listen_first(self, link: Link) -> None:
-        """Change notices begin before the lists are read: what changes in between is not missed."""
-        if not link.modern:
-            return
-        acknowledged = asyncio.Event()
-        self._start_listening(link, acknowledged)
-        waiting = asyncio.ensure_future(acknowledged.wait())
-        assert self._listening is not None
-        await asyncio.wait([waiting, self._listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
-        waiting.cancel()
-
-    def _start_listening(self, link: Link, acknowledged: asyncio.Event) -> None:
-        if self._listening is not None:
-            self._listening.cancel()
-        self._listening = asyncio.get_running_loop().create_task(self._listen(link, acknowledged))
-
-    def _listen_again(self) -> None:
-        """After a reconnect, or when other resources are watched."""
-        if self.link is None:
-            return
-        if self.link.modern:
-            self._start_listening(self.link, asyncio.Event())
-        else:
-            for uri in self.subscribed:
-                self.spawn(self._resubscribe(self.link, uri))
-
-    async def _resubscribe(self, link: Link, uri: str) -> None:
-        try:
-            await link.request("resources/subscribe", {"uri": uri}, Exchange())
-        except RemoraError as problem:
-            log.warning("server %s: cannot subscribe to %s again: %s", self.name, uri, problem)
-
-    async def _listen(self, link: Link, acknowledged: asyncio.Event) -> None:
-        """One `subscriptions/listen` stream; opened again if it breaks while the link lives."""
-        wanted: Params = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-        if self.subscribed:
-            wanted["resourceSubscriptions"] = list(self.subscribed)
-        delay = self.settings.reconnect_delay_seconds
-
-        self._acknowledged = acknowledged
-        while link.lost is None:
-            try:
-                await connect.ask(link, "subscriptions/listen", {"notifications": wanted}, Exchange(self.link_notified))
-                return
-            except LinkLost:
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, self.settings.max_reconnect_delay_seconds)
-                self.link_notified("notifications/tools/list_changed", {})  # what was missed meanwhile
-            except RemoraError as problem:
-                log.info("server %s: no change notices (%s)", self.name, problem)
-                return
-
     # -- calls -----------------------------------------------------------------------------------------------------
 
     async def call(
@@ -388,7 +309,7 @@ class Upstream:
         if self.breaker.is_open and (wait := self.breaker.wait(loop.time())) > 0:
             raise NotSent(self.last_error or "it failed repeatedly", retry_after=wait)
         link = self.link or await self.ready_link()
-        await self._enter()
+        await self._slots.enter()
         self.in_flight.add(exchange)
         self._last_used = loop.time()
         try:
@@ -419,7 +340,7 @@ class Upstream:
             raise
         finally:
             self.in_flight.discard(exchange)
-            self._leave()
+            self._slots.leave()
 
     async def ready_link(self) -> Link:
         """The live link; waits for the attempt under way, or starts one."""
@@ -432,31 +353,6 @@ class Upstream:
         attempt = self._attempt
         self._wanted.set()
         return await asyncio.shield(attempt)
-
-    async def _enter(self) -> None:
-        limit = self.settings.max_in_flight
-        if not limit or (self._active < limit and not self._queue):
-            self._active += 1
-            return
-        if len(self._queue) >= QUEUE_LIMIT:
-            raise Busy(f"{self._active} calls are in flight and {QUEUE_LIMIT} are waiting")
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave()
-            raise
-
-    def _leave(self) -> None:
-        """Give the place to whoever waits longest."""
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._active -= 1
 
     async def _set_level(self, link: Link, level: str) -> None:
         """A shared server logs at the most talkative level anybody asked for; each front filters its own."""

@@ -43,7 +43,7 @@ async def reply_to(gateway: Gateway, front: Front, method: str, params: Params) 
         return jsonrpc.error(front.request_id, problem), problem
     except asyncio.CancelledError:
         raise
-    except Exception as failure:
+    except Exception as failure:  # transport root: one broken request must not end the others
         log.exception("%s failed", method)
         internal = RpcError(jsonrpc.INTERNAL_ERROR, f"internal error ({type(failure).__name__}); see the log")
         return jsonrpc.error(front.request_id, internal), internal

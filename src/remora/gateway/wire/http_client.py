@@ -18,6 +18,7 @@ from remora.gateway.wire.link import Exchange, LinkEvents, LinkLost, LoginNeeded
 from remora.gateway.wire.peer import with_meta
 
 log = logging.getLogger(__name__)
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it writes whole URLs, queries and all
 RESUME_ATTEMPTS = 5
 RETRY_SECONDS = 1.0
 
@@ -68,8 +69,8 @@ class HttpLink:
                 self._spawn(self.notify("notifications/cancelled", {"requestId": request_id}))
             raise
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol) as problem:
-            self._lose(f"cannot connect to {self.url}: {problem}")
-            raise NotSent(f"cannot connect to {self.url}") from problem
+            self._lose(f"cannot connect to {shown(self.url)}")
+            raise NotSent(f"cannot connect to {shown(self.url)}") from problem
         except httpx2.HTTPError as problem:  # one request's connection; the session may well live on
             raise LinkLost(f"the connection broke: {type(problem).__name__}") from problem
         return jsonrpc.outcome(message)  # type: ignore[no-any-return]
@@ -143,7 +144,7 @@ class HttpLink:
         if status == 404 and self._session:
             self._session_gone()
         if status in (404, 405):
-            raise NotFoundHere(f"HTTP {status} at {self.url}")
+            raise NotFoundHere(f"HTTP {status} at {shown(self.url)}")
         if status == 429:
             raise TryOnceMore("HTTP 429: too many requests")
         if status >= 500:
@@ -301,6 +302,12 @@ class HttpLink:
             except (httpx2.HTTPError, TimeoutError):
                 pass  # the session ends by itself
         await self._client.aclose()
+
+
+def shown(url: str) -> str:
+    """An address without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _events(answer: httpx2.Response, limit: int) -> AsyncIterator[httpx2.ServerSentEvent]:

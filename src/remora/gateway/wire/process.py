@@ -71,16 +71,21 @@ class ProcessLink(Peer):
 
 
 class _Protocol(asyncio.SubprocessProtocol):
-    def __init__(self, limit: int, on_stderr: Callable[[bytes], None]) -> None:
+    """Makes the link as soon as there are pipes: a program that ends at once is noticed at once."""
+
+    def __init__(self, make: Callable[[asyncio.SubprocessTransport, asyncio.Event], ProcessLink],
+                 limit: int, on_stderr: Callable[[bytes], None]) -> None:  # fmt: skip
         self.link: ProcessLink | None = None
-        self.exited = asyncio.Event()
+        self._exited = asyncio.Event()
+        self._make = make
         self._limit = limit
         self._on_stderr = on_stderr
         self._lines: LineSplitter | None = None
 
-    def attach(self, link: ProcessLink) -> None:
-        self.link = link
-        self._lines = LineSplitter(self._limit, link.feed, link.too_long)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self.link = self._make(transport, self._exited)
+        self._lines = LineSplitter(self._limit, self.link.feed, self.link.too_long)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
@@ -93,7 +98,7 @@ class _Protocol(asyncio.SubprocessProtocol):
             self.link.lose("the server closed its output")
 
     def process_exited(self) -> None:
-        self.exited.set()
+        self._exited.set()
         if self.link is not None:
             self.link.lose("the server process ended")
 
@@ -105,11 +110,12 @@ async def start(
     on_started: Callable[[int], None],
     on_ended: Callable[[int], None],
 ) -> ProcessLink:
-    """Spawn; NotSent when the program is not there or may not run."""
-    loop = asyncio.get_running_loop()
-    protocol = _Protocol(command.max_message_bytes, on_stderr)
+    """Spawn; CannotStart when the program is not there or may not run."""
+    protocol = _Protocol(
+        lambda transport, exited: ProcessLink(transport, events, exited, on_ended), command.max_message_bytes, on_stderr
+    )
     try:
-        transport, _ = await loop.subprocess_exec(
+        transport, _ = await asyncio.get_running_loop().subprocess_exec(
             lambda: protocol,
             *command.argv,
             stdin=subprocess.PIPE,
@@ -121,17 +127,13 @@ async def start(
         )
     except (OSError, ValueError) as problem:
         missing = isinstance(problem, FileNotFoundError)
-        raise CannotStart(
-            f"cannot start {command.argv[0]!r}: {problem.__class__.__name__ if not missing else 'not found'}"
-            + ("" if missing else f" ({problem})"),
-            missing=missing,
-        ) from problem
-    link = ProcessLink(transport, events, protocol.exited, on_ended)
-    on_started(link.pid)
-    protocol.attach(link)
+        why = "not found" if missing else str(problem)
+        raise CannotStart(f"cannot start {command.argv[0]!r}: {why}", missing=missing) from problem
+    assert protocol.link is not None
+    on_started(protocol.link.pid)
     for fd in (0, 1):
         widen_pipe(transport.get_pipe_transport(fd))
-    return link
+    return protocol.link
 
 
 class CannotStart(NotSent):

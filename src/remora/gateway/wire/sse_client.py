@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from remora.errors import NotSent
-from remora.gateway.wire.http_client import Endpoint, http_client
+from remora.gateway.wire.http_client import Endpoint, http_client, shown
 from remora.gateway.wire.link import LinkEvents, LoginNeeded
 from remora.gateway.wire.peer import Peer
 
@@ -39,7 +39,7 @@ class SseLink(Peer):
                 if answer.status_code in (401, 403):
                     raise LoginNeeded("login needed")
                 if answer.status_code != 200:
-                    raise NotSent(f"HTTP {answer.status_code} at {self._endpoint.url}")
+                    raise NotSent(f"HTTP {answer.status_code} at {shown(self._endpoint.url)}")
                 source = httpx2.EventSource(answer, max_event_size=self._endpoint.max_message_bytes)
                 async for event in source:
                     if event.event == "endpoint":
