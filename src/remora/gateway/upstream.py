@@ -119,7 +119,9 @@ class Upstream:
                 except BaseException:
                     await link.close()
                     raise
-        except (RemoraError, TimeoutError, OSError) as problem:
+        except Exception as problem:  # root of a background task: whatever a server does, it is tried again
+            if not isinstance(problem, RemoraError | TimeoutError | OSError):
+                log.exception("server %s: connecting failed inside the gateway", self.name)
             self.last_error = str(problem) or "no answer in connect_timeout_seconds"
             self._attempt = None
             if not attempt.done():

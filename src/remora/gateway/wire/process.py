@@ -147,7 +147,7 @@ def widen_pipe(pipe: asyncio.BaseTransport | None) -> None:
     if sys.platform == "linux" and pipe is not None and (file := pipe.get_extra_info("pipe")) is not None:
         import fcntl
 
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # ValueError: closed already
             fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
