@@ -86,6 +86,16 @@ def _big_response(line: bytes) -> Message | None:
     return {"jsonrpc": "2.0", "id": _decoder.decode(prefix[1].decode()), "result": kept}
 
 
+def with_members(result: Message, extra: Message) -> Message:
+    """The result with more members at its end, and still with its own bytes if it has them."""
+    extra = {key: value for key, value in extra.items() if key not in result}
+    if type(result) is not RawResult or not extra:
+        return {**result, **extra} if extra else result
+    made = RawResult(result | extra)
+    made.raw = b"%b%b%b" % (result.raw.rstrip()[:-1], b"," if result else b"", encode(extra)[1:])
+    return made
+
+
 def response(request_id: Any, result: Any) -> bytes:
     if type(result) is RawResult:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(request_id), result.raw)
