@@ -47,6 +47,14 @@ def test_a_changed_result_is_encoded_anew():
     assert json.loads(jsonrpc.response(1, changed))["result"] == {"a": BIG, "b": 2}
 
 
+def test_members_are_added_behind_the_own_bytes():
+    message = jsonrpc.decode(f'{{"jsonrpc":"2.0","id":1,"result":{{ "a":"{BIG}", "b": 1 }} }}'.encode())
+    made = jsonrpc.with_members(message["result"], {"b": 2, "c": 3})
+    assert jsonrpc.response(4, made) == f'{{"jsonrpc":"2.0","id":4,"result":{{ "a":"{BIG}", "b": 1 ,"c":3}}}}'.encode()
+    assert made == {"a": BIG, "b": 1, "c": 3}
+    assert jsonrpc.with_members({"a": 1}, {"a": 2, "c": 3}) == {"a": 1, "c": 3}
+
+
 @pytest.mark.parametrize(
     "line",
     [
