@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import stat
 import sys
 import threading
 from typing import Any
@@ -197,19 +198,22 @@ class _Output(asyncio.Protocol):
 
 
 async def _open_input(door: StdioDoor, fd: int) -> asyncio.ReadTransport:
-    loop = asyncio.get_running_loop()
-    try:
-        pipe, _ = await loop.connect_read_pipe(lambda: _Input(door), os.fdopen(fd, "rb", buffering=0))
-    except ValueError:  # a regular file: asyncio takes pipes only
-        pipe, _ = await loop.connect_read_pipe(lambda: _Input(door), os.fdopen(_piped_from(fd), "rb", buffering=0))
+    source = os.fdopen(fd if _can_wait(fd) else _piped_from(fd), "rb", buffering=0)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: _Input(door), source)
     return pipe
+
+
+def _can_wait(fd: int) -> bool:
+    """Whether the loop can wait for it: not for a file, nor for /dev/null."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
 def _piped_from(fd: int) -> int:
     end, begin = os.pipe()
 
     def copy() -> None:
-        with os.fdopen(fd, "rb") as source, os.fdopen(begin, "wb") as target:
+        with contextlib.suppress(BrokenPipeError), os.fdopen(fd, "rb") as source, os.fdopen(begin, "wb") as target:
             while chunk := source.read(65536):
                 target.write(chunk)
 
@@ -218,13 +222,12 @@ def _piped_from(fd: int) -> int:
 
 
 async def _open_output(output: _Output, fd: int) -> asyncio.WriteTransport:
-    loop = asyncio.get_running_loop()
-    try:
-        pipe, _ = await loop.connect_write_pipe(lambda: output, os.fdopen(fd, "wb", buffering=0))
-        widen_pipe(pipe)
-        return pipe
-    except ValueError:  # a regular file
+    if not _can_wait(fd):
         return _FileOutput(fd)
+    target = os.fdopen(fd, "wb", buffering=0)
+    pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: output, target)
+    widen_pipe(pipe)
+    return pipe
 
 
 class _FileOutput(asyncio.WriteTransport):
