@@ -148,7 +148,8 @@ class Exchange:
             self.headers = {name.decode(): value.decode() for name, value in event["headers"]}
             self.started.set()
             return
-        assert self.started.is_set() and not self.ended, "a body belongs between start and end"
+        assert self.started.is_set()
+        assert not self.ended
         self.ended = not event["more_body"]
         if event["body"]:
             self.body += event["body"]
