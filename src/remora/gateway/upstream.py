@@ -201,8 +201,9 @@ class Upstream:
         self._slots.limit = settings.max_in_flight
 
     def want(self) -> None:
-        """Connect now if that is not under way."""
+        """Connect now if that is not under way; the long pause after a lasting failure ends."""
         if self.link is None:
+            self._next_try = None
             self._wanted.set()
 
     async def drain(self, limit: float) -> None:
