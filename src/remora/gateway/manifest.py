@@ -11,6 +11,7 @@ from typing import Any
 from remora.config.model import ServerConfig
 
 Definition = dict[str, Any]
+_KINDS = {"modern": bool, "version": str, "server_info": dict, "capabilities": dict, "instructions": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Manifest:
                 return None
             lists = {key: tuple(payload[key]) for key in ("tools", "resources", "templates", "prompts")}
             if not all(isinstance(entry, dict) for entries in lists.values() for entry in entries):
+                return None
+            if not all(isinstance(tool.get("name"), str) for tool in lists["tools"]):
+                return None
+            if not all(isinstance(payload[key], kind) for key, kind in _KINDS.items()):
                 return None
             return cls(**{**payload, **lists})
         except (KeyError, TypeError):
