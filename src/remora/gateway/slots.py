@@ -16,8 +16,12 @@ class Slots:
         self._active = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def free(self) -> bool:
+        return not self.limit or (self._active < self.limit and not self._queue)
+
     async def enter(self) -> None:
-        if not self.limit or (self._active < self.limit and not self._queue):
+        if self.free:
             self._active += 1
             return
         if len(self._queue) >= QUEUE_LIMIT:

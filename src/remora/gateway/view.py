@@ -155,7 +155,7 @@ def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Defini
     if override is not None:
         made |= {key: text for key in ("description", "title") if (text := getattr(override, key))}
         if override.annotations:
-            made["annotations"] = {**(made.get("annotations") or {}), **override.annotations}
+            made["annotations"] = {**as_map(made.get("annotations")), **override.annotations}
     if view.drops_structured(entry):
         made.pop("outputSchema", None)
     if mode == "slim":
@@ -168,7 +168,7 @@ def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Defini
         schema = made["inputSchema"]
         made["inputSchema"] = {
             **schema,
-            "properties": {**schema.get("properties", {}), "_context_query": CONTEXT_QUERY},
+            "properties": {**as_map(schema.get("properties")), "_context_query": CONTEXT_QUERY},
         }
     return made
 
@@ -182,10 +182,15 @@ def takes_context_query(entry: Entry) -> bool:
     return not (isinstance(properties, Mapping) and "_context_query" in properties)
 
 
+def as_map(value: Any) -> Definition:
+    """What should be an object, in a definition of a server that need not keep to the rules."""
+    return value if isinstance(value, dict) else {}
+
+
 def _load_always(tool: Definition, names: Sequence[str]) -> Definition:
     if tool["name"] not in names:
         return tool
-    return {**tool, "_meta": {**(tool.get("_meta") or {}), "anthropic/alwaysLoad": True}}
+    return {**tool, "_meta": {**as_map(tool.get("_meta")), "anthropic/alwaysLoad": True}}
 
 
 def _instructions(sources: Iterable[Source], screen: Callable[[str], bool]) -> str:

@@ -80,7 +80,6 @@ class HttpLink:
     ) -> dict[str, Any]:
         body = jsonrpc.request(request_id, method, params)
         sent = self._headers(method, params or {}, exchange.schema)
-        exchange.sent = True
         for _ in range(2):
             async with self._client.stream("POST", self.url, content=body, headers=sent) as answer:
                 if answer.status_code in (307, 308) and self._moved(answer):

@@ -23,7 +23,6 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 CANCELLED = -32800
 
-type_id = str | int
 Message = dict[str, Any]
 
 RAW_RESULT_BYTES = 65536

@@ -54,7 +54,6 @@ class Peer:
         self._waiting[request_id] = waiting
         try:
             self._send(line)
-            exchange.sent = True
             return jsonrpc.outcome(await waiting.future)  # type: ignore[no-any-return]
         except asyncio.CancelledError:
             # The probe and the handshake are never cancelled on the wire: the protocol forbids it.
