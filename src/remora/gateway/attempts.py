@@ -65,6 +65,8 @@ class _Attempt:
         self._deadline = deadline
         self._seconds = upstream.settings.call_timeout_seconds
         self._clock: asyncio.Timeout | None = None
+        self._questions = 0  # how many wait for an answer
+        self._asked_at = 0.0
 
     async def run(self, method: str, params: Params, caller: Caller, level: str | None) -> tuple[Params, bool]:
         upstream, loop = self._upstream, asyncio.get_running_loop()
@@ -130,32 +132,38 @@ class _Attempt:
         finally:
             exchange.on_notify, exchange.on_question = tell, ask
 
-    def _restart(self, limit: float | None) -> None:
+    def _restart(self) -> None:
         loop, clock = asyncio.get_running_loop(), self._clock
-        if clock is not None and not clock.expired():
-            when = loop.time() + self._seconds
-            clock.reschedule(when if limit is None else min(when, limit))
+        if clock is not None and not clock.expired() and not self._questions:
+            clock.reschedule(min(loop.time() + self._seconds, self._deadline))
 
     def _extending(self, tell: Callable[[str, Params], None]) -> Callable[[str, Params], None]:
         """Progress restarts the clock of the attempt, never that of the whole call."""
 
         def notify(method: str, params: Params) -> None:
-            if method == "notifications/progress" and not self.asked:
-                self._restart(self._deadline)
+            if method == "notifications/progress":
+                self._restart()
             tell(method, params)
 
         return notify
 
     def _pausing(self, ask: Callable[[str, Params], Awaitable[Params]]) -> Callable[[str, Params], Awaitable[Params]]:
         """While a person thinks about a question of the server, no clock runs."""
+        loop = asyncio.get_running_loop()
 
         async def paused(method: str, params: Params) -> Params:
+            if not self._questions:
+                self._asked_at = loop.time()
+                if self._clock is not None and not self._clock.expired():
+                    self._clock.reschedule(None)
             self.asked = True
-            if self._clock is not None and not self._clock.expired():
-                self._clock.reschedule(None)
+            self._questions += 1
             try:
                 return await ask(method, params)
             finally:
-                self._restart(None)
+                self._questions -= 1
+                if not self._questions:
+                    self._deadline += loop.time() - self._asked_at
+                    self._restart()
 
         return paused
