@@ -35,6 +35,7 @@ class FakeLink:
         self.version = "2026-07-28" if modern else "2025-11-25"
         self.lost: str | None = None
         self.closed = False
+        self.events: Any = None
         self.answers = answers or {}
         self.sent: list[tuple[str, Any]] = []
         self.notified: list[tuple[str, Any]] = []
@@ -55,6 +56,10 @@ class FakeLink:
 
     async def close(self) -> None:
         self.closed = True
+
+    def lose(self, reason: str) -> None:
+        self.lost = reason
+        self.events.link_lost(reason)
 
     def methods(self) -> list[str]:
         return [method for method, _ in self.sent]

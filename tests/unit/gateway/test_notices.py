@@ -37,9 +37,7 @@ def listening(up: list[Up], *ends: Any) -> dict[str, Any]:
 
     async def listen(params: Any, exchange: Any) -> Any:
         up[0].notices.acknowledged()
-        if left:
-            return left.pop(0)
-        await asyncio.Event().wait()
+        return left.pop(0) if left else await asyncio.Event().wait()
 
     return {"subscriptions/listen": listen}
 
