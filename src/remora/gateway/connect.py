@@ -218,7 +218,8 @@ async def _pages(link: Link, method: str) -> tuple[list[Params], bool]:
         except RpcError as problem:
             if problem.code == jsonrpc.METHOD_NOT_FOUND and not entries:
                 return [], False
-            raise
+            log.warning("%s failed, so this list is incomplete: %s", method, problem)
+            return entries, True
         found = page.get(key)
         entries += [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
         cursor = page.get("nextCursor")

@@ -58,6 +58,7 @@ def read_envelope(params: Mapping[str, Any] | None) -> Caller:
         client=client if isinstance(client, dict) else {},
         capabilities=capabilities,
         log_level=level if level in LOG_LEVELS else None,
+        session=named if isinstance(named := meta.get("remora/session"), str) else "",
     )
 
 

@@ -58,7 +58,7 @@ def _arguments(entry: Entry) -> tuple[Params, list[str]]:
 def signature(entry: Entry) -> str:
     properties, required = _arguments(entry)
     shown = [f"{name}{'' if name in required else '?'}: {_type(sub)}" for name, sub in properties.items()]
-    mark = " [read-only]" if entry.hint("readOnlyHint") else ""
+    mark = " [read-only]" if entry.reads_only() else ""
     return f"{entry.served}({', '.join(shown)}){mark}"
 
 
@@ -82,7 +82,7 @@ def chosen(view: View, via: str, arguments: Params) -> Entry:
         from remora.gateway.calls import unknown_tool
 
         raise unknown_tool(view, [], name)
-    if via == "call_read_tool" and not entry.hint("readOnlyHint"):
+    if via == "call_read_tool" and not entry.reads_only():
         raise RpcError(jsonrpc.INVALID_PARAMS, f"{name} is not read-only: use call_tool")
     return entry
 

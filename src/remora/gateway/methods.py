@@ -150,25 +150,27 @@ async def _complete(gateway: Gateway, front: Front, params: Params) -> Params:
     ref = params.get("ref")
     if not isinstance(ref, dict):
         raise RpcError(jsonrpc.INVALID_PARAMS, "completion/complete: ref must be an object")
-    view, found = gateway.view(front.session), None
-    if ref.get("type") == "ref/prompt":
-        found = view.prompt_entries.get(ref.get("name", ""))
-        key = "name"
+    view = gateway.view(front.session)
+    key = "name" if ref.get("type") == "ref/prompt" else "uri"
+    wanted = _string(ref, key, "completion/complete: ref")
+    if key == "name":
+        found = view.prompt_entries.get(wanted)
     else:
-        uri = ref.get("uri", "")
-        found = next((entry for entry in view.template_entries if entry.served == uri), view.resource_entries.get(uri))
-        key = "uri"
+        templates = (entry for entry in view.template_entries if entry.served == wanted)
+        found = next(templates, view.resource_entries.get(wanted))
     if found is None:
-        raise RpcError(jsonrpc.INVALID_PARAMS, f"completion/complete: nothing is known of {ref.get(key)!r}")
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"completion/complete: nothing is known of {wanted!r}")
     return await _forward(
         gateway, front, found.source, "completion/complete", {**params, "ref": {**ref, key: found.original}}
     )
 
 
-async def _forward(gateway: Gateway, front: Front, source: Source, method: str, params: Params) -> Params:
+async def _forward(
+    gateway: Gateway, front: Front, source: Source, method: str, params: Params, *, safe: bool = True
+) -> Params:
     """Like a tool call, but a failure of the gateway is a JSON-RPC error: there is no `isError` to carry it."""
     try:
-        return await calls.forward(gateway, front, source, method, params, safe=True)
+        return await calls.forward(gateway, front, source, method, params, safe=safe)
     except UpstreamError as problem:
         data = calls.failure_data(source.name, method, problem, new_trace_id())
         raise RpcError(jsonrpc.INTERNAL_ERROR, calls.failure_text(source.name, problem), data) from problem
@@ -177,10 +179,13 @@ async def _forward(gateway: Gateway, front: Front, source: Source, method: str, 
 def _task_method(method: str) -> Handler:
     async def pass_on(gateway: Gateway, front: Front, params: Params) -> Params:
         task = params.get("taskId")
-        source = gateway.task_source(task, front.session)
-        if source is None:
+        name = gateway.tasks.server_of(task, front.session.principal.name)
+        visible = name in gateway.view(front.session).settings
+        source = next((one for one in gateway.catalog.sources if visible and one.name == name), None)
+        changing = method not in ("tasks/get", "tasks/result")
+        if source is None or (changing and front.session.principal.scope == "read"):
             raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown task: {task}")
-        return await _forward(gateway, front, source, method, params)
+        return await _forward(gateway, front, source, method, params, safe=not changing)
 
     return pass_on
 
@@ -214,6 +219,7 @@ async def _unsubscribe(gateway: Gateway, front: Front, params: Params) -> Params
 
 async def _listen(gateway: Gateway, front: Front, params: Params) -> Params:
     wanted = honoured(params.get("notifications"))
+    gateway.view(front.session)  # what it sees now is what later changes are measured by
     meta = {eras.SUBSCRIPTION_KEY: front.request_id}
 
     def send(method: str, sent: Params) -> None:

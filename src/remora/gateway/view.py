@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from remora.config.project import Project, in_project, matches
 from remora.gateway.catalog import Catalog, Entry, Source, template_matches
 from remora.gateway.metadata import slim
 
+log = logging.getLogger(__name__)
 Definition = dict[str, Any]
 INSTRUCTIONS = (
     "Remora serves the tools of several servers under one connection; a tool's name begins with its server's prefix. "
@@ -103,6 +105,11 @@ class View:
     def servers(self) -> list[str]:
         return list(self.settings)
 
+    def differences(self, other: View) -> set[str]:
+        """Which lists are not the same."""
+        changed = {kind for kind in ("tools", "prompts", "resources") if getattr(self, kind) != getattr(other, kind)}
+        return changed | ({"resources"} if self.templates != other.templates else set())
+
     def drops_structured(self, entry: Entry) -> bool:
         override = entry.override.structured if entry.override else None
         return (override or self.settings[entry.source.name].structured) == "drop"
@@ -131,7 +138,7 @@ def build(
         if how == "lazy":
             view.unlisted.append(entry)
         else:
-            listed.append(catalog.rewrite(entry.source.name, render(entry, how, view, config.catalog)))
+            listed.append(_listed(catalog, entry, how, view, config.catalog))
     ours = [*own, *(LAZY_TOOLS if view.unlisted else [])]
     view.tools = [_load_always(tool, config.catalog.always_load) for tool in (*ours, *listed)]
     for entry in catalog.prompts.values():
@@ -146,6 +153,15 @@ def build(
     view.templates = [entry.definition for entry in view.template_entries]
     view.instructions = _instructions(seen.values(), screen)
     return view
+
+
+def _listed(catalog: Catalog, entry: Entry, mode: str, view: View, config: CatalogConfig) -> Definition:
+    """One odd definition must not take the lists of all servers with it: it is listed as it came."""
+    try:
+        return catalog.rewrite(entry.source.name, render(entry, mode, view, config))  # type: ignore[no-any-return]
+    except Exception:  # stage isolation
+        log.exception("tool %s cannot be rendered", entry.served)
+        return {**entry.definition, "name": entry.served}
 
 
 def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Definition:

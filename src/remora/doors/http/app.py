@@ -43,6 +43,9 @@ class HttpApp:
             await request.problem(413, f"the body is larger than http.max_body_bytes ({self._http().max_body_bytes})")
         except Disconnected:
             pass
+        except Exception:  # transport root: one broken request must not end the server
+            log.exception("%s %s failed", request.method, request.path)
+            await request.problem(500, "internal error; see the log")
 
     async def _route(self, request: Request) -> None:
         if not self._is_ours(request.header("host")):
@@ -76,7 +79,11 @@ class HttpApp:
         if wanted is not None and not Path(wanted).is_absolute():
             await request.problem(400, "project must be an absolute path")
             return
-        project = project_root(Path(wanted), self._home) if wanted else None
+        try:
+            project = project_root(Path(wanted), self._home) if wanted else None
+        except (OSError, ValueError):
+            await request.problem(400, "project is no usable path")
+            return
         view = ViewKey(request.query.get("profile", ""), project, catalog)
         await self._mcp.handle(request, principal, view, self._http())
 

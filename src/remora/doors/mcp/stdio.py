@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import Any
 
-from remora.doors.mcp.request import Asked, Message, caller_of, id_of, reply_to
+from remora.doors.mcp.request import Asked, Message, Roots, caller_of, id_of, reply_to
 from remora.errors import RpcError
 from remora.gateway.engine import Gateway
 from remora.gateway.session import Caller, Params, Session, ViewKey
@@ -51,6 +51,7 @@ class StdioDoor:
         self._view = view
         self._key = key
         self._asked = Asked()
+        self._roots = Roots(gateway, self.ask)
         self._running: dict[Any, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._out: asyncio.WriteTransport | None = None
@@ -75,7 +76,7 @@ class StdioDoor:
     async def ask(self, method: str, params: Params) -> Params:
         key, waiting = self._asked.new()
         self.send(jsonrpc.request(key, method, params))
-        return await self._asked.wait(key, waiting)
+        return await self._asked.wait(key, waiting, self.send)
 
     def _line(self, line: bytes) -> None:
         try:
@@ -105,7 +106,9 @@ class StdioDoor:
             self._begin(caller)
         request = _Request(self, self.session, caller, request_id)
         work = self._run(request, method, message.get("params") or {})
-        self._running[request_id] = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work)
+        self._running[request_id] = task
+        task.add_done_callback(lambda _: self._running.pop(request_id, None))  # also if it never took a step
 
     def _begin(self, caller: Caller) -> None:
         """`initialize` begins a session; a second one begins another."""
@@ -117,11 +120,8 @@ class StdioDoor:
         self.session.caller = caller
 
     async def _run(self, request: _Request, method: str, params: Params) -> None:
-        try:
-            reply, _ = await reply_to(self._gateway, request, method, params)
-            self.send(reply)
-        finally:
-            self._running.pop(request.request_id, None)
+        reply, _ = await reply_to(self._gateway, request, method, params)
+        self.send(reply)
 
     def _notified(self, message: Message) -> None:
         method, params = message["method"], message.get("params") or {}
@@ -130,8 +130,9 @@ class StdioDoor:
             if jsonrpc.is_id(wanted) and (task := self._running.get(wanted)):
                 task.cancel()
         elif method == "notifications/initialized":
-            self.session.initialized = True
+            self._roots.ask_if_needed(self.session)
         elif method == "notifications/roots/list_changed":
+            self._roots.changed(self.session)
             self._gateway.spawn(self._gateway.roots_changed(self.session))
 
     def _too_long(self, head: bytes, tail: bytes) -> None:

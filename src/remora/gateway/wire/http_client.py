@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it writes whole URLs, queries and all
 RESUME_ATTEMPTS = 5
 RETRY_SECONDS = 1.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ class HttpLink:
 
     async def _standing(self) -> None:
         last_id, failures = "", 0
-        while self._lost is None and failures < RESUME_ATTEMPTS:
+        while self._lost is None:
             sent = {**self._headers("", {}), "accept": "text/event-stream"}
             if last_id:
                 sent[names.LAST_EVENT] = last_id
@@ -275,7 +276,7 @@ class HttpLink:
                     last_id, retry = resume or (last_id, retry)
             except (httpx2.HTTPError, UpstreamError):
                 failures += 1
-            await asyncio.sleep(retry)
+            await asyncio.sleep(min(LONGEST_PAUSE, max(SHORTEST_PAUSE, retry) * 2.0 ** min(failures, 8)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

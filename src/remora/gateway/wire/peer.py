@@ -77,6 +77,12 @@ class Peer:
             return
         if not isinstance(message, dict):
             return
+        try:
+            self._receive(message)
+        except Exception:  # transport root: what one message breaks must not swallow those after it
+            log.exception("a message could not be handled")
+
+    def _receive(self, message: dict[str, Any]) -> None:
         method = message.get("method")
         if not isinstance(method, str):
             waiting = self._waiting.get(message["id"]) if type(message.get("id")) is int else None
