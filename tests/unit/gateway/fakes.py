@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from remora.config.model import ServerConfig
 from remora.errors import RpcError
 from remora.gateway.catalog import Catalog, Source
+from remora.gateway.connect import Surroundings
 from remora.gateway.manifest import Manifest, fingerprint
 from remora.gateway.session import Caller, Session
 from remora.gateway.wire import jsonrpc
@@ -126,3 +128,56 @@ def source(name: str = "up", settings: ServerConfig = SETTINGS, **lists: Any) ->
 
 def catalog(*sources: Source, client_names: tuple[str, ...] = ("rem",)) -> Catalog:
     return Catalog(sources, client_names, ("remora",))
+
+
+class Host:
+    """Whom an upstream tells what happens to it."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.manifests: list[Manifest] = []
+        self.updated: list[Params] = []
+        self.stray: list[tuple[str, Params]] = []
+
+    def upstream_event(self, upstream: Any, event: str, detail: str) -> None:
+        self.events.append((event, detail))
+
+    def manifest_read(self, upstream: Any, manifest: Manifest) -> None:
+        self.manifests.append(manifest)
+
+    def resource_updated(self, upstream: Any, params: Params) -> None:
+        self.updated.append(params)
+
+    def stray_message(self, upstream: Any, method: str, params: Params) -> None:
+        self.stray.append((method, params))
+
+    async def stray_question(self, upstream: Any, method: str, params: Params) -> Params:
+        return {"stray": method}
+
+
+class NoChildren:
+    """A ledger of child processes that forgets them."""
+
+    def add(self, pid: int) -> None:
+        pass
+
+    remove = add
+
+
+def surroundings(project: Path | None = None, **environ: str) -> Surroundings:
+    return Surroundings(environ, project, "this-gateway", ("http://127.0.0.1:7437/mcp",), print, NoChildren())
+
+
+def handshake(**answers: Any) -> Params:
+    """What a server of the handshake era answers that offers one tool, changed by `answers`."""
+    said = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "logging": {}}, "serverInfo": {"name": "s"}}
+    listed = {"tools": [tool("echo")]}
+    made = {"initialize": said, "tools/list": listed, "ping": {}, "tools/call": {"content": []}}
+    return {**made, **{method.replace("__", "/"): answer for method, answer in answers.items()}}
+
+
+def modern(**answers: Any) -> Params:
+    """The same of a server of the modern era."""
+    said = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    made = {"server/discover": said, "tools/list": {"tools": [tool("echo")]}, "tools/call": {"content": []}}
+    return {**made, **{method.replace("__", "/"): answer for method, answer in answers.items()}}

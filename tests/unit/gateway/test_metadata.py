@@ -170,7 +170,7 @@ instances = st.recursive(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(whole, st.lists(instances, min_size=1, max_size=4), st.sampled_from([0, 12, 200]))
 def test_slimming_changes_no_meaning_and_twice_is_once(schema: Any, given_: list[Any], limit: int) -> None:
     made = slimmed(schema, limit)
