@@ -67,9 +67,9 @@ async def call_tool(gateway: Gateway, front: Front, params: Params) -> Params:
         return await _lazy(gateway, front, view, name, params)
     if gateway.own.has(name):
         return _finished(await gateway.own.call(name, arguments or {}, front), front.caller)
-    entry = view.callable.get(name)
+    entry = await gateway.found(front.session, lambda view: view.callable.get(name))
     if entry is None:
-        raise unknown_tool(view, gateway.own.names, name)
+        raise unknown_tool(gateway.view(front.session), gateway.own.names, name)
     return await _call_entry(gateway, front, entry, params)
 
 

@@ -9,18 +9,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from remora.config.load import Loaded
 from remora.config.model import Config, ProfileConfig
 from remora.errors import ConfigError, RpcError
 from remora.gateway import methods
 from remora.gateway import view as views
-from remora.gateway.catalog import Catalog, Source
+from remora.gateway.catalog import Catalog, Entry, Source
 from remora.gateway.children import Children
 from remora.gateway.connect import Surroundings
 from remora.gateway.listeners import KINDS, Listener, Listeners
 from remora.gateway.manifest import Manifest
+from remora.gateway.own import NoTools, OwnTools
 from remora.gateway.parked import ParkingLot
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.projects import Projects
@@ -36,18 +37,6 @@ from remora.telemetry.tracing import Tracer
 
 log = logging.getLogger(__name__)
 VIEWS_KEPT = 256
-
-
-class OwnTools(Protocol):
-    """Tools that Remora itself offers."""
-
-    names: list[str]
-
-    def definitions(self) -> list[Params]: ...
-
-    def has(self, name: str) -> bool: ...
-
-    async def call(self, name: str, arguments: Params, front: Front) -> Params: ...
 
 
 @dataclass(slots=True)
@@ -77,7 +66,7 @@ class Gateway:
         self.parts = parts
         # The same for every engine of this home: a server that reports it is a gateway in a circle.
         self.instance = hashlib.sha256(str(loaded.paths.home).encode()).hexdigest()[:32]
-        self.own: OwnTools = _NoTools()
+        self.own: OwnTools = NoTools()
         self.servers: dict[str, Server] = {}
         self.sessions: dict[str, Session] = {}
         self.listeners = Listeners()
@@ -264,6 +253,13 @@ class Gateway:
         text = self.view(session).instructions
         return f"{self.loaded.reason}\n\n{text}" if self.loaded.reason else text
 
+    async def found(self, session: Session, find: Callable[[views.View], Entry | None]) -> Entry | None:
+        """What a request names; at the very start servers that nobody has asked yet may still turn out to have it."""
+        if (entry := find(self.view(session))) is None:
+            await self.first_lists(session)
+            entry = find(self.view(session))
+        return entry
+
     def _build_view(self, key: ViewKey) -> views.View:
         # A profile that has left the config shows nothing: a restriction never ends by being deleted.
         profile = self.config.profiles.get(key.profile, ProfileConfig(servers=())) if key.profile else None
@@ -384,16 +380,3 @@ class Gateway:
             return {"roots": [{"uri": root.as_uri(), "name": root.name}] if root else []}
         hint = "" if upstream.settings.back_channel else "; set back_channel = true on this server"
         raise RpcError(jsonrpc.INTERNAL_ERROR, f"it is not clear which client is asked{hint}")
-
-
-class _NoTools:
-    names: list[str] = []
-
-    def definitions(self) -> list[Params]:
-        return []
-
-    def has(self, name: str) -> bool:
-        return False
-
-    async def call(self, name: str, arguments: Params, front: Front) -> Params:
-        raise KeyError(name)

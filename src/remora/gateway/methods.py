@@ -17,9 +17,10 @@ from remora.gateway.wire import jsonrpc
 from remora.telemetry.tracing import new_trace_id
 
 if TYPE_CHECKING:
-    from remora.gateway.catalog import Source
+    from remora.gateway.catalog import Entry, Source
     from remora.gateway.engine import Gateway
     from remora.gateway.listeners import Listener
+    from remora.gateway.view import View
 
 Handler = Callable[["Gateway", Front, Params], Awaitable[Params]]
 SERVER_INFO = {"name": "remora", "title": "Remora", "version": __version__}
@@ -125,7 +126,7 @@ def _string(params: Params, key: str, method: str) -> str:
 
 async def _read_resource(gateway: Gateway, front: Front, params: Params) -> Params:
     uri = _string(params, "uri", "resources/read")
-    entry = gateway.view(front.session).find_resource(uri)
+    entry = await gateway.found(front.session, lambda view: view.find_resource(uri))
     if entry is None:
         raise _no_resource(uri)
     original = entry.original if uri == entry.served else uri
@@ -139,7 +140,7 @@ def _no_resource(uri: str) -> RpcError:
 
 async def _get_prompt(gateway: Gateway, front: Front, params: Params) -> Params:
     name = _string(params, "name", "prompts/get")
-    entry = gateway.view(front.session).prompt_entries.get(name)
+    entry = await gateway.found(front.session, lambda view: view.prompt_entries.get(name))
     if entry is None:
         raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown prompt: {name}")
     result = await _forward(gateway, front, entry.source, "prompts/get", {**params, "name": entry.original})
@@ -150,14 +151,16 @@ async def _complete(gateway: Gateway, front: Front, params: Params) -> Params:
     ref = params.get("ref")
     if not isinstance(ref, dict):
         raise RpcError(jsonrpc.INVALID_PARAMS, "completion/complete: ref must be an object")
-    view = gateway.view(front.session)
     key = "name" if ref.get("type") == "ref/prompt" else "uri"
     wanted = _string(ref, key, "completion/complete: ref")
-    if key == "name":
-        found = view.prompt_entries.get(wanted)
-    else:
+
+    def find(view: View) -> Entry | None:
+        if key == "name":
+            return view.prompt_entries.get(wanted)
         templates = (entry for entry in view.template_entries if entry.served == wanted)
-        found = next(templates, view.resource_entries.get(wanted))
+        return next(templates, view.resource_entries.get(wanted))
+
+    found = await gateway.found(front.session, find)
     if found is None:
         raise RpcError(jsonrpc.INVALID_PARAMS, f"completion/complete: nothing is known of {wanted!r}")
     return await _forward(
@@ -201,7 +204,7 @@ async def _subscribe(gateway: Gateway, front: Front, params: Params) -> Params:
 
 
 async def _watch(gateway: Gateway, front: Front, listener: Listener, uri: str) -> bool:
-    entry = gateway.view(front.session).find_resource(uri)
+    entry = await gateway.found(front.session, lambda view: view.find_resource(uri))
     if entry is None:
         return False
     upstream = gateway.servers[entry.source.name].upstream(front.session)

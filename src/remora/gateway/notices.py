@@ -42,10 +42,7 @@ class Notices:
         """Before the lists are read, so that what changes in between is not missed."""
         if not link.modern:
             return
-        listening = self._listen_on(link)
-        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
-        await asyncio.wait([acknowledged, listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
-        acknowledged.cancel()
+        await self._listen_on(link)
 
     async def renew(self, link: Link) -> None:
         """After a reconnect: a handshake server has forgotten who watches what."""
@@ -80,7 +77,7 @@ class Notices:
 
     async def _say(self, link: Link, method: str, uri: str) -> None:
         if link.modern:
-            self._listen_on(link)
+            await self._listen_on(link)
         else:
             await link.request(method, {"uri": uri}, Exchange())
 
@@ -91,11 +88,18 @@ class Notices:
         if self._listening is not None:
             self._listening.cancel()
 
-    def _listen_on(self, link: Link) -> asyncio.Task[None]:
-        self.end()
+    async def _listen_on(self, link: Link) -> None:
+        """Another stream for what is wanted now; the one before ends only when it stands, so that nothing is missed."""
+        before = self._listening
         self._acknowledged = asyncio.Event()
-        self._listening = asyncio.get_running_loop().create_task(self._listen(link))
-        return self._listening
+        self._listening = listening = asyncio.get_running_loop().create_task(self._listen(link))
+        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
+        try:
+            await asyncio.wait([acknowledged, listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
+        finally:
+            acknowledged.cancel()
+            if before is not None:
+                before.cancel()
 
     async def _listen(self, link: Link) -> None:
         """One stream; opened again if it breaks while the link lives."""
