@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from tests.unit.gateway.fakes import settle
+from tests.unit.gateway.gateways import World
+
+from remora.gateway import connect
 
 
 class Clock:
@@ -27,3 +32,22 @@ class Clock:
 @pytest.fixture
 async def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+async def world(tmp_path, monkeypatch) -> AsyncIterator[Any]:
+    """Make a gateway with these servers (their config keys, by name) and start it; it is closed at the end."""
+    made: list[World] = []
+
+    async def make(servers: dict[str, Any], prepare: Any = None, **tables: Any) -> World:
+        made.append(World(tmp_path, servers, **tables))
+        monkeypatch.setattr(connect, "open_link", made[-1].open_link)
+        if prepare is not None:
+            prepare(made[-1])
+        await made[-1].gateway.start()
+        await settle()
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.gateway.close()

@@ -53,6 +53,22 @@ def test_what_may_be_sent_twice(annotations, settings, safe):
     assert made.tools["up__t"].is_safe() == safe
 
 
+@pytest.mark.parametrize(
+    ("settings", "reads_only"),
+    [
+        ({}, True),
+        ({"trust_annotations": False}, False),
+        ({"tools": {"t": {"annotations": {"readOnlyHint": False}}}}, False),
+        ({"trust_annotations": False, "tools": {"t": {"annotations": {"readOnlyHint": True}}}}, True),
+    ],
+)
+def test_what_a_login_that_only_reads_may_call(settings, reads_only):
+    configured = ServerConfig.model_validate({"command": "up", **settings})
+    made = catalog(source("up", configured, tools=[tool("t", annotations={"readOnlyHint": True}), tool("w")]))
+    assert made.tools["up__t"].reads_only() == reads_only
+    assert not made.tools["up__w"].reads_only()
+
+
 def test_a_uri_another_server_has_already_moves():
     made = catalog(
         source("one", UP, resources=[resource("test://a"), resource("ui://panel")]),
@@ -75,12 +91,13 @@ def test_a_moved_uri_is_moved_wherever_the_server_says_it():
         "content": [{"type": "resource_link", "uri": "test://a"}, {"type": "text", "text": "test://a"}],
         "_meta": {"ui": {"resourceUri": "test://a"}, "uri": 5},
         "contents": [{"uri": "test://else"}],
+        "structuredContent": {"uri": "test://a"},  # a value of the tool's own
     }
     moved = made.rewrite("two", result)
     link = "rem://two/test%3A%2F%2Fa"
     assert moved["content"] == [{"type": "resource_link", "uri": link}, {"type": "text", "text": "test://a"}]
     assert moved["_meta"] == {"ui": {"resourceUri": link}, "uri": 5}
-    assert moved["contents"] == [{"uri": "test://else"}]
+    assert (moved["contents"], moved["structuredContent"]) == (result["contents"], {"uri": "test://a"})
     assert made.rewrite("one", result) is result
 
 
@@ -109,6 +126,8 @@ def test_a_servers_own_uris_twice_are_one():
         ("no expression", "no expression", True),
         ("open {brace", "open {brace", True),
         ("x://{a}", "x://with\nline", True),
+        ("x://{a}", "x://" + "a" * 3000, False),
+        ("{+a}" * 9, "x" * 20, False),
     ],
 )
 def test_templates(template, uri, fits):

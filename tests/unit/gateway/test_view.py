@@ -169,6 +169,16 @@ def test_instructions_that_do_not_pass_are_left_out():
     assert said == f"{views.INSTRUCTIONS}\n\n## good\nBe nice."
 
 
+def test_what_is_different_between_two_views():
+    one = {"up": {"tools": [tool("x")], "resources": [{"uri": "a"}]}}
+    view = build({"up": {}}, one)
+    assert view.differences(build({"up": {}}, one)) == set()
+    assert view.differences(build({"up": {}}, {})) == {"tools", "resources"}
+    assert view.differences(build({"up": {}}, {"up": {**one["up"], "prompts": [{"name": "p"}]}})) == {"prompts"}
+    templates = {"up": {**one["up"], "templates": [{"uriTemplate": "{x}"}]}}
+    assert view.differences(build({"up": {}}, templates)) == {"resources"}
+
+
 words = ["properties", "required", "$defs", "$ref", "items", "anyOf", "allOf", "type", "description"]
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
