@@ -262,7 +262,7 @@ class Upstream:
         said = {"capabilities": known.capabilities, "serverInfo": known.server_info, "instructions": known.instructions}
         try:
             async with asyncio.timeout(self.settings.connect_timeout_seconds):
-                self._known = await connect.read_manifest(link, said, self.settings)
+                self._known = await connect.read_manifest(link, said, self.settings, again=True)
         except (RemoraError, TimeoutError) as problem:
             log.warning("server %s: cannot list again: %s", self.name, problem)
             return
