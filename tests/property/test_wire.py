@@ -82,7 +82,7 @@ def test_lines_do_not_depend_on_chunks(given_lines: list[bytes], places: list[in
     for chunk in cut(b"\n".join([*given_lines, b""]), places):
         splitter.feed(chunk)
     assert not splitter.overflowing
-    wanted = [line for line in given_lines if line and not line.isspace() or len(line) > limit]
+    wanted = [line for line in given_lines if (line and not line.isspace()) or len(line) > limit]
     assert len(found) == len(wanted)
     for got, line in zip(found, wanted, strict=True):
         if isinstance(got, bytes):

@@ -58,6 +58,23 @@ async def test_the_first_listing_waits_a_little_and_later_ones_never(world, cloc
     assert await asyncio.wait_for(made.ask(front, "tools/list"), 5) == {"tools": []}
 
 
+async def test_a_name_asked_for_at_the_very_start_waits_for_servers_nobody_knows(world, clock):
+    listed = asyncio.Event()
+
+    async def slow(*_):
+        await listed.wait()
+        return {"tools": [tool("echo")]}
+
+    made = await world({"up": {}}, lambda made: made.tables.update(up=handshake(tools__list=slow)))
+    call = asyncio.create_task(made.ask(made.front(), "tools/call", name="up__echo"))
+    await settle()
+    assert not call.done()
+    listed.set()
+    assert await call == {"content": []}
+    with pytest.raises(RpcError, match="Unknown tool"):
+        await asyncio.wait_for(made.ask(made.front(), "tools/call", name="up__other"), 5)
+
+
 async def test_a_server_that_cannot_be_reached_is_not_waited_for(world):
     made = await world({"up": {}}, lambda made: made.tables.update(up=NotSent("refused")))
     assert await asyncio.wait_for(made.ask(made.front(), "tools/list"), 5) == {"tools": []}
