@@ -30,12 +30,13 @@ class Health(Input):
 @operation("gateway.health", "Ask every server whether it is there.", "read", Health, health_text)
 async def health(context: Context, given: Health) -> Result:
     servers = context.gateway.servers
-    known = [*context.gateway.config.servers, *context.gateway.loaded.broken_servers]
-    if unknown := [name for name in given.names if name not in known or not _visible(context, name)]:
+    configured = [*context.gateway.config.servers, *context.gateway.loaded.broken_servers]
+    known = [name for name in configured if _visible(context, name)]
+    if unknown := [name for name in given.names if name not in known]:
         raise UsageError(
             f"no server is called {', '.join(map(repr, unknown))}; there are: {', '.join(known) or 'none'}"
         )
-    chosen = given.names or [name for name in known if _visible(context, name)]
+    chosen = given.names or known
     rows = await asyncio.gather(*(_probe(context, servers.get(name), name, given) for name in chosen))
     loaded = context.gateway.loaded
     return {"config": {"mode": loaded.mode, "reason": loaded.reason or None},

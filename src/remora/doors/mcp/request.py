@@ -89,9 +89,10 @@ class Roots:
         try:
             async with asyncio.timeout(ROOTS_SECONDS):
                 answer = await self._ask("roots/list", {})
-        except (RpcError, TimeoutError):
+            project = project_of(answer, self._gateway.home)
+        except (RpcError, OSError, ValueError):  # no answer in time, or a root that is no usable path
             return
-        self._gateway.move_session(session, project_of(answer, self._gateway.home))
+        self._gateway.move_session(session, project)
 
 
 class Asked:
