@@ -55,8 +55,10 @@ async def test_nothing_is_left_running(start: Start) -> None:
     program = f'[servers.notes]\ncommand = "{sys.executable}"\nargs = ["-m", "remora.demo.notes"]\nstart = "eager"\n'
     async with start(program) as app:
         await app.gateway.servers["notes"].upstream(None).ready_link()
+        listener = app.gateway.listeners.add(Session("http"), lambda method, params: None, frozenset())
         assert asyncio.all_tasks() > before
     assert asyncio.all_tasks() == before
+    assert listener.ended.is_set()
 
 
 async def test_it_is_closed_in_good_order_when_its_user_fails(start: Start) -> None:

@@ -15,7 +15,7 @@ from remora.app import App, opened
 from remora.config.load import load_for_gateway
 from remora.errors import RpcError, UsageError
 from remora.gateway.manifest import Manifest
-from remora.gateway.session import Caller, Session, ViewKey
+from remora.gateway.session import Caller, Principal, Session, ViewKey
 from remora.operations.gateway import since_seconds
 from remora.operations.registry import OPERATIONS, run
 
@@ -193,14 +193,37 @@ async def test_status_lists_sessions(app: App) -> None:
     session, silent = listed(app), Session("http")
     app.gateway.open_session(silent)
     shown = {row["id"]: row for row in (await run(app.context(), "gateway.status", {}))["sessions"]}
-    row = shown[session.id]
+    row, other = shown[session.id[:8]], shown[silent.id[:8]]
     assert (row["door"], row["era"], row["client"], row["principal"], row["catalog"]) == (
         "stdio", "handshake", "probe", "local", "slim",
     )  # fmt: skip
     assert (row["profile"], row["project"]) == (None, None)
-    assert (shown[silent.id]["door"], shown[silent.id]["era"], shown[silent.id]["client"]) == ("http", None, None)
+    assert (other["door"], other["era"], other["client"]) == ("http", None, None)
     await app.gateway.close_session(session)
-    assert [row["id"] for row in (await run(app.context(), "gateway.status", {}))["sessions"]] == [silent.id]
+    left = (await run(app.context(), "gateway.status", {}))["sessions"]
+    assert [row["id"] for row in left] == [silent.id[:8]]
+    assert silent.id not in str(left)  # the whole id is what opens the session
+
+
+async def test_who_may_not_do_everything_hears_only_of_what_his_session_sees(
+    configured: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        '[servers.gone]\ncommand = "/no/such/program"\n[servers.secret]\ncommand = "/no/such/other"\n'
+        '[profiles.some]\nservers = ["gone"]\n'
+    )
+    async with configured(text) as app:
+        reached(app, monkeypatch, FakeLink(), "log")
+        app.gateway.open_session(Session("stdio"))
+        session = Session("http", Principal("anonymous", "read"), ViewKey("some"))
+        app.gateway.open_session(session)
+        context = app.context(session)
+        for name in ("gateway.health", "gateway.status"):
+            assert list((await run(context, name, {}))["servers"]) == ["gone"]
+        assert [row["principal"] for row in (await run(context, "gateway.status", {}))["sessions"]] == ["anonymous"]
+        for unknown in ("secret", "absent"):
+            with pytest.raises(UsageError, match=rf"'{unknown}'; there are: gone$"):
+                await run(context, "gateway.health", {"names": [unknown]})
 
 
 async def test_every_result_can_be_rendered(app: App) -> None:

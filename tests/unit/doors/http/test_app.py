@@ -130,7 +130,19 @@ async def test_the_home_folder_is_no_project(site: Site, tmp_path: Path) -> None
     assert site.door.came[0][1].project is None
 
 
-@pytest.mark.parametrize(("query", "named"), [("catalog=huge", "catalog"), ("project=relative/path", "project")])
+async def test_one_broken_request_ends_alone(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    site.door.failure = KeyError("secret-of-ours")
+    answer = await site.ask()
+    assert (answer.status, b"secret-of-ours" in answer.body) == (500, False)
+    assert "KeyError" in caplog.text
+    site.door.failure = None
+    assert (await site.ask()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [("catalog=huge", "catalog"), ("project=relative/path", "project"), ("project=%2Fsrv%00", "project")],
+)
 async def test_a_query_that_makes_no_sense_is_refused(site: Site, query: str, named: str) -> None:
     answer = await site.ask(query=query)
     assert (answer.status, named in answer.json["title"]) == (400, True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +16,8 @@ from remora.errors import ConfigError, UnavailableError
 from remora.gateway.wire import jsonrpc
 
 
-def loaded(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Loaded:
-    config = Config(http=HttpConfig(host=host, port=port))
+def loaded(folder: Path, **http: Any) -> Loaded:
+    config = Config(http=HttpConfig(**{"port": 0, **http}))
     return Loaded(config, Paths(folder), folder / "config.toml")
 
 
@@ -49,11 +48,16 @@ async def ask(server: HttpServer, token: str, *messages: dict[str, Any]) -> list
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "example.com"])
 def test_anything_but_loopback_is_refused(tmp_path: Path, host: str) -> None:
-    allowed = replace(loaded(tmp_path), config=Config(http=HttpConfig(host=host, port=0, allow_remote=True)))
-    for each in (loaded(tmp_path, host), allowed):
-        with pytest.raises(ConfigError, match="login") as refused:
-            HttpServer.bind(each, Surroundings())
+    for allowed in (False, True):
+        with pytest.raises(ConfigError, match=r"needs .*a login") as refused:
+            HttpServer.bind(loaded(tmp_path, host=host, allow_remote=allowed), Surroundings())
         assert (refused.value.exit_code, host in str(refused.value)) == (3, True)
+        assert ("http.allow_remote = true" in str(refused.value)) is not allowed
+
+
+def test_what_is_switched_off_is_not_bound(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"http\.enabled"):
+        HttpServer.bind(loaded(tmp_path, enabled=False), Surroundings())
 
 
 def test_a_busy_port_is_named_and_no_other_is_taken(tmp_path: Path) -> None:

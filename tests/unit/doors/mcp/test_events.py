@@ -27,7 +27,9 @@ def test_an_event_has_an_id_that_says_where_it_stood() -> None:
     assert position("3-17") == (3, 17)
 
 
-@pytest.mark.parametrize("foreign", ["", "3", "3-", "-17", "a-1", "3-x", "3-1-7", "-3-1", "3.0-1", " 3-1"])
+@pytest.mark.parametrize(
+    "foreign", ["", "3", "3-", "-17", "a-1", "3-x", "3-1-7", "-3-1", "3.0-1", " 3-1", "1-" + "9" * 5000]
+)
 def test_a_foreign_event_id_is_no_position(foreign: str) -> None:
     assert position(foreign) is None
 
@@ -87,6 +89,28 @@ def test_only_the_last_thousand_events_are_kept(ring: Ring, stream: Stream) -> N
     kept = ring.after(0, 0)
     assert len(kept) == events.KEPT_EVENTS
     assert kept[0] == encode("0-6", b"5")
+
+
+def test_big_events_make_the_old_ones_go_and_the_newest_always_stays(ring: Ring, stream: Stream) -> None:
+    half = b"x" * (events.KEPT_BYTES // 2)
+    for _ in range(3):
+        stream.push(half)
+    assert [encode("0-2", half), encode("0-3", half)] == ring.after(0, 0)
+    huge = b"y" * (events.KEPT_BYTES + 1)
+    stream.push(huge)
+    assert ring.after(0, 0) == [encode("0-4", huge)]
+    stream.push(b"small")
+    assert ring.after(0, 0) == [encode("0-5", b"small")]
+
+
+def test_what_is_forgotten_makes_room(ring: Ring, stream: Stream) -> None:
+    other, half = ring.stream(), b"x" * (events.KEPT_BYTES // 2)
+    stream.push(half)
+    other.push(half)
+    ring.forget(1)
+    assert (ring.after(0, 0), ring.after(1, 0)) == ([encode("0-1", half)], [])
+    stream.push(half)
+    assert len(ring.after(0, 0)) == 2
 
 
 def test_events_are_kept_for_five_minutes(ring: Ring, stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:

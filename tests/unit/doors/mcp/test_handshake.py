@@ -124,7 +124,8 @@ async def test_a_cancelled_request_is_answered_so_that_its_stream_ends(gateway: 
     session.notified(CANCEL)
     await soon(working)
     assert gate.cancelled.is_set()
-    assert exchange.json["error"]["code"] == jsonrpc.CANCELLED
+    assert exchange.ended
+    assert [message["error"]["code"] for message in exchange.messages] == [jsonrpc.CANCELLED]
 
 
 async def test_a_long_silence_is_filled(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +207,20 @@ async def test_a_question_goes_out_on_the_stream_of_its_request(gateway: FakeGat
     session.asked.answer({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}})
     await soon(working)
     assert exchange.messages[-1]["result"] == {"told": {"action": "accept"}}
+
+
+async def test_a_question_given_up_is_taken_back(gateway: FakeGateway) -> None:
+    async def curious(front: Front, params: Params) -> Params:
+        return await front.ask("elicitation/create", {})
+
+    gateway.handlers["x"] = curious
+    session = opened(gateway)
+    exchange, working = post(session, "x")
+    question = await exchange.next_message()
+    session.notified(CANCEL)
+    await soon(working)
+    taken_back = exchange.messages[1]
+    assert (taken_back["method"], taken_back["params"]["requestId"]) == ("notifications/cancelled", question["id"])
 
 
 async def test_questions_fail_when_the_session_ends(gateway: FakeGateway) -> None:
@@ -327,12 +342,13 @@ async def test_a_client_that_said_its_project_or_has_no_roots_is_not_asked(
     assert gateway.roots_told == [session.session]
 
 
-async def test_initialized_is_remembered(gateway: FakeGateway) -> None:
+async def test_notifications_nobody_knows_are_passed_over(gateway: FakeGateway) -> None:
     session = opened(gateway)
-    assert not session.session.initialized
-    session.notified({"method": "notifications/initialized"})
     session.notified({"method": "notifications/whatever", "params": {}})
-    assert session.session.initialized
+    session.notified({"method": "notifications/cancelled"})
+    exchange, working = post(session, "ping")
+    await soon(working)
+    assert exchange.json["result"] == {}
 
 
 # -- life ----------------------------------------------------------------------------------------------------------

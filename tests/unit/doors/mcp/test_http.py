@@ -243,6 +243,21 @@ async def test_the_sweep_runs_by_itself(site: Site, monkeypatch: pytest.MonkeyPa
     assert (await site.post(rpc("ping"), session)).status == 404
 
 
+async def test_a_sweep_that_fails_is_not_the_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SWEEP_SECONDS", 0)
+    failures, swept = [KeyError("once")], asyncio.Event()
+
+    async def sweep_once(_: HttpConfig) -> None:
+        if failures:
+            raise failures.pop()
+        swept.set()
+
+    monkeypatch.setattr(site.door, "_sweep_once", sweep_once)
+    sweeping = asyncio.create_task(site.door.sweep(HttpConfig))
+    await soon(swept.wait())
+    sweeping.cancel()
+
+
 async def test_the_key_of_a_session_is_its_clients(site: Site) -> None:
     await site.begin(**{"x-remora-session": "mine"})
     assert site.gateway.sessions[0].key == "mine"
@@ -311,3 +326,27 @@ async def test_modern_requests_of_one_client_are_counted_together(site: Site) ->
     keys = [session.key for session in site.gateway.sessions]
     assert (len(keys), len(set(keys)), keys[-1]) == (4, 3, "mine")
     assert [session.principal for session in site.gateway.sessions[:2]] == [LOCAL_USER, ANYBODY]
+
+
+async def test_a_client_may_name_its_session_in_the_request(site: Site) -> None:
+    params = {"_meta": {**ENVELOPE, "remora/session": "mine"}}
+    headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover"}
+    await site.post(rpc("server/discover", params), headers)
+    await site.post(rpc("server/discover", params), {**headers, "x-remora-session": "stronger"})
+    assert [session.key for session in site.gateway.sessions] == ["mine", "stronger"]
+
+
+async def test_those_not_heard_of_for_longest_make_room_for_new_clients(site: Site) -> None:
+    site.gateway.config.http = HttpConfig(max_sessions=2)
+    for name in ("a", "b", "a", "c"):
+        for session in site.gateway.sessions:
+            session.last_seen -= 1
+        await site.ask(modern("server/discover", x_remora_session=name))
+    await soon(site.gateway.settled())
+    assert [session.key for session in site.gateway.closed] == ["b"]
+
+
+async def test_a_session_key_does_not_lend_anybody_its_owners_rights(site: Site) -> None:
+    for principal in (LOCAL_USER, ANYBODY):
+        await site.ask(modern("server/discover", x_remora_session="same"), principal=principal)
+    assert [front.session.principal for front, _, _ in site.gateway.asked] == [LOCAL_USER, ANYBODY]

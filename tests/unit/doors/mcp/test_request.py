@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.unit.doors.fakes import ENVELOPE, INITIALIZE, FakeGateway, Gate, rpc, soon
 
-from remora.doors.mcp.request import Asked, caller_of, id_of, project_of, reply_to
+from remora.doors.mcp.request import Asked, Roots, caller_of, id_of, project_of, reply_to
 from remora.errors import RpcError
 from remora.gateway import eras
-from remora.gateway.session import Caller, Session
+from remora.gateway.session import Caller, Session, ViewKey
 from remora.gateway.wire import jsonrpc
 
 FRONT: Any = SimpleNamespace(request_id=7)
@@ -150,15 +150,79 @@ def test_the_home_folder_is_no_project(tmp_path: Path) -> None:
     assert project_of({"roots": [{"uri": tmp_path.as_uri()}]}, tmp_path) is None
 
 
+class Client:
+    """Answers `roots/list` with what it has."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer, self.asked = answer, 0
+
+    async def ask(self, method: str, params: Any) -> Any:
+        assert (method, params) == ("roots/list", {})
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def with_roots(**view: Any) -> Session:
+    return Session("http", view=ViewKey(**view), caller=Caller(False, "2025-11-25", {}, {"roots": {}}))
+
+
+async def test_the_project_is_learned_from_the_client_and_followed(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    gateway: Any = FakeGateway(tmp_path)
+    client = Client({"roots": [{"uri": (tmp_path / "one").as_uri()}]})
+    session, roots = with_roots(), Roots(gateway, client.ask)
+    roots.changed(session)  # nothing was learned from roots yet
+    assert client.asked == 0
+    roots.ask_if_needed(session)
+    await soon(gateway.settled())
+    client.answer = {"roots": [{"uri": (tmp_path / "two").as_uri()}]}
+    roots.changed(session)
+    await soon(gateway.settled())
+    assert gateway.moved == [(session, tmp_path / "one"), (session, tmp_path / "two")]
+
+
+@pytest.mark.parametrize(
+    "session",
+    [with_roots(project=Path("/srv")), Session("http", caller=Caller(False, "2025-11-25")), Session("http")],
+    ids=["project known", "no roots", "no client"],
+)
+async def test_who_said_it_or_cannot_say_it_is_not_asked(session: Session) -> None:
+    gateway: Any = FakeGateway()
+    client = Client({"roots": []})
+    Roots(gateway, client.ask).ask_if_needed(session)
+    await soon(gateway.settled())
+    assert (client.asked, gateway.moved) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "answer", [RpcError(-1, "no"), TimeoutError(), {"roots": [{"uri": "file:///a%00b"}]}], ids=["no", "late", "odd"]
+)
+async def test_a_client_that_does_not_say_it_stays_where_it_is(answer: Any, tmp_path: Path) -> None:
+    gateway: Any = FakeGateway(tmp_path)
+    roots = Roots(gateway, Client(answer).ask)
+    roots.ask_if_needed(with_roots())
+    [task] = gateway._tasks
+    await soon(asyncio.wait([task]))
+    assert task.exception() is None
+    assert gateway.moved == []
+
+
+def unsent(_: bytes) -> None:
+    raise AssertionError("nothing is sent")
+
+
 async def test_an_answer_reaches_its_question() -> None:
     asked = Asked()
     (first, one), (second, two) = asked.new(), asked.new()
     assert first != second
     asked.answer({"id": second, "result": {"n": 2}})
     asked.answer({"id": first, "error": {"code": -1, "message": "no"}})
-    assert await asked.wait(second, two) == {"n": 2}
+    assert await asked.wait(second, two, unsent) == {"n": 2}
     with pytest.raises(RpcError, match="no"):
-        await asked.wait(first, one)
+        await asked.wait(first, one, unsent)
 
 
 async def test_an_answer_nobody_waits_for_is_passed_over() -> None:
@@ -169,7 +233,7 @@ async def test_an_answer_nobody_waits_for_is_passed_over() -> None:
     assert not waiting.done()
     asked.answer({"id": key, "result": {"first": True}})
     asked.answer({"id": key, "result": {"first": False}})
-    assert await asked.wait(key, waiting) == {"first": True}
+    assert await asked.wait(key, waiting, unsent) == {"first": True}
 
 
 async def test_who_waits_for_a_client_that_goes_is_told() -> None:
@@ -177,13 +241,16 @@ async def test_who_waits_for_a_client_that_goes_is_told() -> None:
     key, waiting = asked.new()
     asked.lose()
     with pytest.raises(RpcError, match="the client has gone"):
-        await soon(asked.wait(key, waiting))
+        await soon(asked.wait(key, waiting, unsent))
 
 
-async def test_a_question_given_up_is_forgotten() -> None:
-    asked = Asked()
+async def test_a_question_given_up_is_taken_back_and_forgotten() -> None:
+    asked, sent = Asked(), []
     key, waiting = asked.new()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
-            await asked.wait(key, waiting)
+            await asked.wait(key, waiting, sent.append)
+    assert [json.loads(each) for each in sent] == [
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": key}}
+    ]
     asked.answer({"id": key, "result": {}})  # late: there is nobody to be woken

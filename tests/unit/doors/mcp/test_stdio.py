@@ -96,7 +96,6 @@ async def test_initialize_begins_the_session_that_follows(pipes: Pipes) -> None:
     await pipes.ask("ping")
     front = pipes.gateway.asked[-1][0]
     assert (front.caller.version, front.session.client_name) == ("2025-11-25", "probe")
-    assert front.session.initialized
     assert (front.session.view, front.session.key) == (ViewKey("work"), "mine")
 
 
@@ -114,7 +113,7 @@ async def test_a_second_initialize_begins_another_session(pipes: Pipes) -> None:
     await pipes.ask("ping")
     first, second = pipes.gateway.sessions
     assert pipes.gateway.closed == [first]
-    assert (second.client_name, second.initialized, pipes.gateway.asked[-1][0].session) == ("next", False, second)
+    assert (second.client_name, pipes.gateway.asked[-1][0].session) == ("next", second)
 
 
 async def test_before_initialize_only_ping_is_answered(pipes: Pipes) -> None:
@@ -247,6 +246,20 @@ async def test_changed_roots_are_passed_on(pipes: Pipes) -> None:
     await pipes.ask("ping")
     await soon(pipes.gateway.settled())
     assert pipes.gateway.roots_told == pipes.gateway.sessions
+
+
+async def test_a_client_with_roots_is_asked_for_its_project(pipes: Pipes, tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    await pipes.ask("initialize", {**INITIALIZE, "capabilities": {"roots": {}}})
+    for message in ({"method": "notifications/initialized"}, {"method": "notifications/roots/list_changed"}):
+        pipes.send({"jsonrpc": "2.0", **message})
+        question = await pipes.answer()
+        assert question["method"] == "roots/list"
+        root = {"uri": (tmp_path / "code").as_uri()}
+        pipes.send({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": [root]}})
+        await pipes.ask("ping")
+        await soon(pipes.gateway.settled())
+    assert pipes.gateway.moved == [(pipes.gateway.sessions[0], tmp_path / "code")] * 2
 
 
 # -- the end --------------------------------------------------------------------------------------------------------
