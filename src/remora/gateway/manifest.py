@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from remora.config.model import ServerConfig
@@ -30,7 +30,7 @@ class Manifest:
     made_at: float = field(default_factory=time.time)
 
     def to_payload(self) -> Definition:
-        return asdict(self)
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # asdict would copy everything
 
     @classmethod
     def from_payload(cls, payload: Any, fingerprint: str) -> Manifest | None:

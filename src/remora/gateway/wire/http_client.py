@@ -177,7 +177,7 @@ class HttpLink:
                 message = self._parse(event.data)
                 if message is None:
                     continue
-                if "method" not in message:
+                if not isinstance(message.get("method"), str):
                     if request_id is not None and ("result" in message or "error" in message):
                         return message, None
                     continue
