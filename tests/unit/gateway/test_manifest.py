@@ -24,6 +24,13 @@ def test_it_survives_being_stored():
     assert Manifest.from_payload(stored(), fingerprint(SETTINGS)) == MADE
 
 
+def test_a_definition_nested_as_deep_as_json_allows_is_stored_too():
+    schema: dict[str, Any] = {}
+    for _ in range(400):
+        schema = {"properties": {"a": schema}}
+    assert json.dumps(manifest(SETTINGS, tools=[tool("deep", inputSchema=schema)]).to_payload())
+
+
 @pytest.mark.parametrize(
     "payload",
     [

@@ -45,7 +45,7 @@ async def test_messages_before_the_answer_belong_to_its_call():
     progress = {"method": "notifications/progress", "params": {"progressToken": "ID", "progress": 1}}
     other = {"method": "notifications/progress", "params": {"progressToken": 99}}
     said = {"method": "notifications/message", "params": {"data": "x"}}
-    answering = events(": hello\n\n", "data: no json\n\n", progress, other, said, DONE)
+    answering = events(": hello\n\n", "data: no json\n\n", {"method": 5}, [1], progress, other, said, DONE)
     async with port(tools__call=answering) as there, link_to(there) as link:
         assert await call(link, exchange) == {"ok": 1}
     assert told == [
