@@ -1,0 +1,275 @@
+"""JSON documents: values chosen one by one, arrays of like objects as tables, always one valid document out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from remora.gateway.compression.formats import table as tables
+from remora.gateway.compression.formats.values import Number, dump
+from remora.gateway.compression.lines import LONG, cut_points
+
+GAP = "…"
+STUB_KEYS, STUB_ITEMS = 20, 30  # characters reserved for the stub of an opened object or array
+
+
+@dataclass(slots=True)
+class Node:
+    """One value of the document. `units` are what can be chosen: a scalar whole, a long text in pieces."""
+
+    value: Any
+    key: str | None
+    parent: int
+    depth: int
+    kind: str  # scalar | text | object | array | table | row
+    cuts: list[int] = field(default_factory=list)
+    children: list[int] = field(default_factory=list)
+    table: tables.Table | None = None
+    column: int = -1  # of a long cell: where it stands in its row
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    node: int
+    piece: int  # -1: the whole value; else a piece of a text
+
+
+class Document:
+    """The tree flattened in source order, ready to be scored and chosen from."""
+
+    def __init__(self, value: Any) -> None:
+        self.nodes: list[Node] = []
+        self.units: list[Unit] = []
+        self.texts: list[str] = []
+        self.up: list[int] = []
+        self._unit_of: dict[int, int] = {}
+        self._add(value, None, -1, 0)
+
+    def _add(self, value: Any, key: str | None, parent: int, depth: int) -> int:
+        me = len(self.nodes)
+        label = f"{key} " if key is not None else ""
+        if isinstance(value, (dict, list)) and value:
+            table = tables.as_table(value) if isinstance(value, list) else None
+            kind = "table" if table else "object" if isinstance(value, dict) else "array"
+            self.nodes.append(Node(value, key, parent, depth, kind, table=table))
+            self._unit(me, -1, label + " ".join(table.columns) if table else label)
+            if table:
+                self._rows(me, table, depth)
+            else:
+                members = value.items() if isinstance(value, dict) else [(None, v) for v in value]
+                for name, member in members:
+                    if depth < 200:
+                        self.nodes[me].children.append(self._add(member, name, me, depth + 1))
+            return me
+        if _is_long(value):
+            self.nodes.append(Node(value, key, parent, depth, "text", cuts=cut_points(value)))
+            self._pieces(me, label)
+        else:
+            self.nodes.append(Node(value, key, parent, depth, "scalar"))
+            self._unit(me, -1, label + dump(value))
+        return me
+
+    def _rows(self, me: int, table: tables.Table, depth: int) -> None:
+        for r, row in enumerate(table.cells):
+            node = len(self.nodes)
+            self.nodes.append(Node(r, None, me, depth + 1, "row", table=table))
+            self.nodes[me].children.append(node)
+            long = [i for i in table.varying if _is_long(row[i]) and table.columns[i] not in table.prefix]
+            short = [dump(row[i]) for i in table.varying if i not in long and row[i] is not tables.MISSING]
+            self._unit(node, -1, " ".join(short))
+            for i in long:
+                cell = len(self.nodes)
+                self.nodes.append(Node(row[i], None, node, depth + 2, "text", cuts=cut_points(row[i]), column=i))
+                self.nodes[node].children.append(cell)
+                self._pieces(cell, "")
+
+    def _pieces(self, me: int, label: str) -> None:
+        node = self.nodes[me]
+        for p, (a, b) in enumerate(zip(node.cuts, node.cuts[1:], strict=False)):
+            self._unit(me, p, (label if p == 0 else "") + node.value[a:b])
+
+    def _unit(self, node: int, piece: int, text: str) -> None:
+        if piece <= 0:
+            self._unit_of[node] = len(self.units)
+        parent = self.nodes[node].parent
+        self.up.append(self._unit_of[parent] if parent >= 0 else -1)
+        self.units.append(Unit(node, piece))
+        self.texts.append(text)
+
+    # ---------------------------------------------------------------- choosing
+    def depth_of(self, unit: int) -> int:
+        return self.nodes[self.units[unit].node].depth
+
+    def is_value(self, unit: int) -> bool:
+        """Containers are only chosen with what is in them."""
+        return self.nodes[self.units[unit].node].kind in ("scalar", "text", "row")
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number) and len(value) > LONG
+
+
+class Choice:
+    """What is shown of a document; `open` counts characters as an upper bound while choosing."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.open: set[int] = set()  # nodes shown, whole or in part
+        self.pieces: dict[int, set[int]] = {}
+        self.cost = 0
+
+    def price(self, unit: int) -> int:
+        nodes = self.document.nodes
+        node, piece = self.document.units[unit].node, self.document.units[unit].piece
+        price = 0
+        if piece >= 0:
+            cuts = nodes[node].cuts
+            price += len(dump(nodes[node].value[cuts[piece] : cuts[piece + 1]])) + 14
+            if node in self.open:
+                return price
+        at = node
+        while at >= 0 and at not in self.open:
+            price += self._opening(at)
+            at = nodes[at].parent
+        return price
+
+    def _opening(self, at: int) -> int:
+        node = self.document.nodes[at]
+        name = len(dump(node.key)) + 2 if node.key is not None else 1
+        match node.kind:
+            case "scalar":
+                return name + len(dump(node.value))
+            case "text":
+                return 2 if node.column >= 0 else name + 2
+            case "object":
+                return name + 2 + (STUB_KEYS if len(node.value) > 1 else 0)
+            case "array":
+                return name + 2 + (STUB_ITEMS if len(node.value) > 1 else 0)
+            case "table":
+                assert node.table is not None
+                return name + len(tables.head(node.table, len(node.value))) + 60
+            case _:
+                table, row = node.table, node.value
+                assert table is not None
+                size = 4 + len(str(row)) + 1
+                for i in table.varying:
+                    long = _is_long(table.cells[row][i]) and table.columns[i] not in table.prefix
+                    size += 1 + (18 if long else len(tables.cell_text(table, row, i)))
+                return size
+
+    def add(self, unit: int, price: int) -> None:
+        node, piece = self.document.units[unit].node, self.document.units[unit].piece
+        self.cost += price
+        if piece >= 0:
+            self.pieces.setdefault(node, set()).add(piece)
+        at = node
+        while at >= 0 and at not in self.open:
+            self.open.add(at)
+            at = self.document.nodes[at].parent
+
+    def render(self, at: int = 0) -> str:
+        node = self.document.nodes[at]
+        match node.kind:
+            case "scalar":
+                return dump(node.value)
+            case "text":
+                return dump(self._text(at))
+            case "table":
+                return self._table(at)
+        shown = [c for c in node.children if c in self.open]
+        rest = len(node.value) - len(shown)
+        if node.kind == "object":
+            members = [f"{dump(self.document.nodes[c].key)}:{self.render(c)}" for c in shown]
+            if rest:
+                members.append(f'{_free(node.value)}:"{_count(rest, "key")}"')
+            return "{" + ",".join(members) + "}"
+        items = [self.render(c) for c in shown]
+        if rest:
+            text = f"{GAP} {_count(rest, 'item')}" if not shown else f"{GAP} {rest:,} of {len(node.value):,} items"
+            objects = bool(shown) and isinstance(node.value[0], dict)
+            items.append(f'{{"{GAP}":"{text[2:]}"}}' if objects else f'"{text}"')
+        return "[" + ",".join(items) + "]"
+
+    def _text(self, at: int) -> str:
+        node = self.document.nodes[at]
+        chosen = self.pieces.get(at, set())
+        out, gap = [], 0
+        for p, (a, b) in enumerate(zip(node.cuts, node.cuts[1:], strict=False)):
+            if p in chosen:
+                if gap:
+                    out.append(f"…[+{gap} chars]")
+                out.append(node.value[a:b])
+                gap = 0
+            else:
+                gap += b - a
+        if gap:
+            out.append(f"…[+{gap} chars]")
+        return "".join(out)
+
+    def _table(self, at: int) -> str:
+        node = self.document.nodes[at]
+        assert node.table is not None
+        rows, cells = [], {}
+        for child in node.children:
+            if child in self.open:
+                row = self.document.nodes[child].value
+                rows.append(row)
+                for cell in self.document.nodes[child].children:
+                    cells[row, self.document.nodes[cell].column] = dump(self._text(cell))
+        return tables.encode(node.table, rows, cells)
+
+    def counts(self) -> tuple[int, int]:
+        """Values shown and values in all (a row counts as one)."""
+        kinds = ("scalar", "text", "row")
+        nodes = self.document.nodes
+        total = sum(1 for n in nodes if n.kind in kinds and n.column < 0)
+        return sum(1 for i in self.open if nodes[i].kind in kinds and nodes[i].column < 0), total
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' if n != 1 else ''}"
+
+
+def _free(value: dict[str, Any]) -> str:
+    """The gap's member name; the document may use it itself."""
+    name = GAP
+    while name in value:
+        name += GAP
+    return dump(name)
+
+
+def select(document: Document, order: Sequence[int], budget: int, top: Sequence[int] = ()) -> Choice:
+    """Units by order while the rendered document stays within `budget` characters."""
+    choice = Choice(document)
+    choice.open.add(0)
+    choice.cost = 30
+    limit = float(budget)
+    for _ in range(6):
+        for unit in order:
+            node, piece = document.units[unit].node, document.units[unit].piece
+            if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
+                continue
+            price = choice.price(unit)
+            if choice.cost + price <= limit:
+                choice.add(unit, price)
+            elif limit - choice.cost < 12:
+                break
+        size = len(choice.render())
+        if size > budget or budget - size < 0.03 * budget or choice.counts()[0] == choice.counts()[1]:
+            break
+        limit += budget - size - 8
+    return choice
+
+
+def with_remark(body: str, value: Any, remark: str) -> str:
+    """The remark as last member of the top-level object; an array becomes {"items": …}."""
+    name = "_rem"
+    while isinstance(value, dict) and name in value:
+        name = "_" + name
+    if body.startswith("["):
+        body = f'{{"items":{body}}}'
+    elif not body.startswith("{"):
+        return body
+    comma = "" if body == "{}" else ","
+    return f"{body[:-1]}{comma}{dump(name)}:{dump(remark)}}}"

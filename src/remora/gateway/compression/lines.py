@@ -1,0 +1,143 @@
+"""Texts made of lines: which lines (or pieces of long lines) are shown, and how the gaps are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+LONG = 240  # characters; a longer line is chosen piece by piece
+_BREAK = re.compile(r"(?<=[.!?;:])\s+|(?<=,)\s+|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A whole line, or a part of a long one."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """One text seen by its format: pieces in source order and what the format knows about them."""
+
+    lines: Sequence[str]
+    unit: str = "lines"
+    up: Sequence[int] | None = None  # per line: the line that gives it context, -1 for none
+    prior: dict[int, float] = field(default_factory=dict)  # per line: worth by structure alone
+    first: Sequence[int] = ()  # lines chosen before all others, in this order of importance
+    siblings: bool = False
+    numbered: bool = False  # gaps name line ranges (file reads)
+
+    def gap(self, start: int, end: int) -> str:
+        """The line that stands for lines start..end-1 (0-based)."""
+        if self.numbered:
+            return f"⋯ lines {start + 1}-{end} omitted ⋯"
+        return f"… {end - start:,} {self.unit if end - start > 1 else self.unit.removesuffix('s')}"
+
+
+def pieces(lines: Sequence[str]) -> list[Piece]:
+    found = []
+    for i, line in enumerate(lines):
+        if len(line) <= LONG:
+            found.append(Piece(i, 0, len(line)))
+        else:
+            cuts = cut_points(line)
+            found.extend(Piece(i, a, b) for a, b in zip(cuts, cuts[1:], strict=False))
+    return found
+
+
+def cut_points(text: str, least: int = 100, most: int = 200) -> list[int]:
+    """Borders of pieces of a long text: at a sentence end if one lies in reach, else at a word, else anywhere."""
+    cuts, start = [0], 0
+    while len(text) - start > most + least // 2:
+        window = text[start + least : start + most]
+        end = -1
+        for mark in (". ", "! ", "? ", "; ", "\n", ", ", " "):
+            end = window.rfind(mark)
+            if end >= 0:
+                end += len(mark)
+                break
+        start += least + end if end > 0 else most
+        cuts.append(start)
+    cuts.append(len(text))
+    return cuts
+
+
+def choose(
+    layout: Layout, units: Sequence[Piece], order: Iterable[int], budget: int, forced: Iterable[int] = ()
+) -> set[int]:
+    """Units by `forced`, then by `order`, as long as the rendered text stays within `budget` characters."""
+    kept: set[int] = set()
+    per_line: dict[int, int] = {}
+    total = len(layout.lines)
+    mark = len(layout.gap(0, max(2, total // 4))) + 1
+    left = budget - mark
+    sizes: dict[int, int] = {}
+    for u in units:
+        sizes[u.line] = sizes.get(u.line, 0) + 1
+
+    def cost(i: int) -> int:
+        unit = units[i]
+        line = unit.line
+        size = unit.end - unit.start
+        if line in per_line:
+            return size + 2
+        before = line == 0 or (line - 1) in per_line
+        after = line == total - 1 or (line + 1) in per_line
+        holes = -1 if before and after else 0 if before or after else 1
+        return size + 1 + holes * mark + (14 if sizes[line] > 1 else 0)
+
+    def add(i: int) -> None:
+        nonlocal left
+        price = cost(i)
+        if price <= left:
+            left -= price
+            kept.add(i)
+            per_line[units[i].line] = per_line.get(units[i].line, 0) + 1
+
+    for i in forced:
+        if i not in kept:
+            add(i)
+    for i in order:
+        if left < 8:
+            break
+        if i not in kept:
+            add(i)
+    return kept
+
+
+def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
+    """Kept units in source order; a gap shorter than its own name is shown instead of named."""
+    shown: dict[int, list[Piece]] = {}
+    for i in sorted(kept):
+        shown.setdefault(units[i].line, []).append(units[i])
+    out: list[str] = []
+    expected = 0
+    for line in [*sorted(shown), len(layout.lines)]:
+        if line > expected:
+            missing = layout.lines[expected:line]
+            name = layout.gap(expected, line)
+            if sum(map(len, missing)) + len(missing) - 1 <= len(name):
+                out.extend(missing)
+            else:
+                out.append(name)
+        if line < len(layout.lines):
+            out.append(partial(layout.lines[line], shown[line]))
+        expected = line + 1
+    return "\n".join(out)
+
+
+def partial(line: str, shown: Sequence[Piece]) -> str:
+    """The shown pieces of a line, each hole as …[+N chars]."""
+    out, at = [], 0
+    for piece in shown:
+        if piece.start > at:
+            out.append(f"…[+{piece.start - at} chars]")
+        out.append(line[piece.start : piece.end])
+        at = piece.end
+    if at < len(line):
+        out.append(f"…[+{len(line) - at} chars]")
+    return "".join(out)

@@ -1,0 +1,299 @@
+"""How much each unit of a text (line, row, value) is worth keeping, with and without a question.
+
+With a question: exact words by rarity, nearest words by the static table, and their neighbours; without one, what is
+unusual in its document: rare words, odd shapes, outlying numbers, words of trouble.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from remora.gateway.compression.words import ASKING, JOINED, STOP, TOKEN, forms, stem, table
+
+if TYPE_CHECKING:
+    from remora.gateway.compression.words import Floats
+
+# Words of trouble: the first group says it outright, the second only makes a line suspicious.
+_TROUBLE = re.compile(
+    r"(?i)(?<![a-z])(?:error|errors|err|fail(?:ed|ure|ures|s|ing)?|exception|traceback|fatal|panic(?:ked)?|critical"
+    r"|crash(?:ed|es)?|segfault|oom\w*|abort(?:ed)?|denied|refused|unhandled|emerg\w*|severe|E\s{3})(?![a-z])"
+    r"|[a-z](?:Error|Exception|Failure|BackOff|Killed)\b"
+)
+_SUSPECT = re.compile(
+    r"(?i)(?<![a-z])(?:warn(?:ing|ings)?|alert|timeouts?|timed out|unable|cannot|can't|could not|not found|missing|invalid"
+    r"|expir(?:ed|es|ing|y)|corrupt(?:ed|ion)?|mismatch(?:ed)?|deprecated|blocked|rejected|retr(?:y|ied|ies|ying)|skipp(?:ed|ing)"
+    r"|dropp(?:ed|ing)|lost|leak(?:s|ed|ing)?|exceed(?:s|ed|ing)?|over (?:the )?(?:limit|quota)|full|unreachable|unhealthy|violat\w+"
+    r"|unsafe|insecure|vulnerab\w+|security|quarantin\w+|overload\w*|throttl\w+|dead(?:lock)?|killed|destroy(?:ed)?|conflict(?:s)?"
+    r"|duplicate[sd]?|unexpected\w*|stuck|stopped|paused|failing|urgent|important|caution|danger\w*|irreversible)(?![a-z])"
+)
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?|(?<=[a-zA-Z_=-])\d+(?:\.\d+)?")
+_MASK = re.compile(r"[0-9a-f]{6,}|\d+")
+_QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'|[0-9a-f]{6,}|\d+')
+
+
+class Units:
+    """The units of one text, analysed once; every question is then asked of it cheaply.
+
+    `up[i]` is the unit that gives unit i its context (heading, enclosing definition, object), -1 for none;
+    `siblings` says that units of the same parent explain each other (members of one record).
+    """
+
+    def __init__(self, texts: Sequence[str], up: Sequence[int] | None = None, siblings: bool = False) -> None:
+        import numpy as np
+
+        self.n = len(texts)
+        self.up = np.asarray(up if up is not None else [-1] * self.n, dtype=np.int64)
+        self.siblings = siblings
+        self._table = table()
+        self._read(texts)
+        self._shape(texts)
+
+    def _read(self, texts: Sequence[str]) -> None:
+        import numpy as np
+
+        known: dict[str, tuple[str, set[str], list[int]]] = {}
+        found: dict[str, list[int]] = collections.defaultdict(list)
+        plain: list[set[str]] = []
+        ids: list[list[int]] = []
+        for i, text in enumerate(texts):
+            mine = {j.lower() for j in JOINED.findall(text)}
+            low: set[str] = set()
+            near: list[int] = []
+            for token in TOKEN.findall(text):
+                seen = known.get(token)
+                if seen is None:
+                    seen = known[token] = (
+                        token.casefold(), forms(token), self._table.ids(token) if self._table else [],
+                    )  # fmt: skip
+                low.add(seen[0])
+                mine |= seen[1]
+                near += seen[2]
+            plain.append(low)
+            ids.append(near or [-1])
+            for form in mine:
+                found[form].append(i)
+        self.forms = found
+        frequency = collections.Counter(w for low in plain for w in low)
+        rarity = {w: math.log(1 + self.n / c) for w, c in frequency.items()}
+        self.rare = np.array([math.fsum(rarity[w] for w in low) / (8 + len(low)) for low in plain])
+        if self._table is not None:
+            self._index(ids)
+
+    def _index(self, ids: list[list[int]]) -> None:
+        import numpy as np
+
+        frequency = collections.Counter(i for near in ids for i in set(near))
+        self.starts = np.cumsum([0] + [len(near) for near in ids])[:-1]
+        distinct, self.inverse = np.unique(np.fromiter((i for near in ids for i in near), np.int64), return_inverse=True)
+        self.words = np.maximum(distinct, 0)
+        self.idf = np.array(
+            [math.log(1 + self.n / frequency[i]) if i >= 0 else 0.0 for i in distinct.tolist()], dtype=np.float32
+        )
+        self.place = dict(zip(distinct.tolist(), range(len(distinct)), strict=True))
+        self._pool: Floats | None = None
+
+    def _shape(self, texts: Sequence[str]) -> None:
+        import numpy as np
+
+        n = max(1, self.n)
+        masked = [_MASK.sub("#", t) for t in texts]
+        loose = [_QUOTED.sub("#", t) for t in texts]
+        count, wide = collections.Counter(masked), collections.Counter(loose)
+        self.odd = np.array([math.log(n / count[m]) for m in masked])
+        self.wide = np.array([math.log(n / wide[m]) for m in loose])
+        nth: collections.Counter[str] = collections.Counter()
+        first = []
+        for m in loose:
+            nth[m] += 1
+            first.append(1 / nth[m])
+        self.first = np.array(first)
+        seen: set[str] = set()
+        self.repeat = np.zeros(self.n, dtype=bool)
+        for i, text in enumerate(texts):
+            key = text.strip()
+            self.repeat[i] = key in seen
+            seen.add(key)
+        self.trouble = _rated(texts, _TROUBLE)
+        self.suspect = _rated(texts, _SUSPECT)
+        self.outlier = _outliers(texts, masked, count)
+
+    # ---------------------------------------------------------------- without a question
+    def unusual(self) -> Floats:
+        """What stands out in its document."""
+        found: Floats = (
+            self.rare + P["trouble"] * self.trouble + P["suspect"] * self.suspect + P["odd"] * self.odd
+            + P["wide"] * self.wide + P["first"] * self.first + P["outlier"] * self.outlier
+        )  # fmt: skip
+        return found
+
+    # ---------------------------------------------------------------- with a question
+    def answers(self, query: str) -> Floats:
+        """How well each unit answers the question, by its own words and by those around it."""
+        import numpy as np
+
+        rows = self._exact(query)
+        ids = np.array(sorted(set(self._query_ids(query))), dtype=np.int64)
+        if self._table is not None and len(ids):
+            rows.append(self._near(ids))
+        if not rows:
+            return np.zeros(self.n)
+        own = np.vstack(rows)
+        spread = self._spread(own)
+        total: Floats = P["own"] * own.sum(0) + spread.sum(0)
+        if self._table is not None and len(ids):
+            total = total + P["pooled"] * self._pooled(ids)
+        return total
+
+    def _query_ids(self, query: str) -> Iterable[int]:
+        if self._table is None:
+            return []
+        return [i for token in TOKEN.findall(query) if token.lower() not in ASKING for i in self._table.ids(token)]
+
+    def _exact(self, query: str) -> list[Floats]:
+        import numpy as np
+
+        wanted = {j.lower() for j in JOINED.findall(query)}
+        for token in TOKEN.findall(query):
+            wanted |= forms(token)
+        rows = []
+        for form in sorted(wanted - STOP):
+            places = self.forms.get(form)
+            if places:
+                row = np.zeros(self.n)
+                row[places] = math.log(1 + self.n / len(places)) * (P["asking"] if form in _asking() else 1.0)
+                rows.append(row)
+        return rows
+
+    def _near(self, ids: Any) -> Floats:
+        """Every word of the question takes its nearest word of the unit."""
+        import numpy as np
+
+        assert self._table is not None
+        least = 0.15
+        cos = np.maximum(self._table.cosines(ids, self.words) - least, 0) / (1 - least)
+        cos = cos * self.idf * self._table.weights[ids][:, None]
+        found: Floats = np.maximum.reduceat(cos[:, self.inverse], self.starts, 1)
+        return found
+
+    def _pooled(self, ids: Any) -> Floats:
+        """Mean vectors, weighted by rarity in the document; standard scores above the mean."""
+        import numpy as np
+
+        known = self._table
+        assert known is not None
+        weight = np.sqrt(self.idf) * known.weights[self.words]
+        if self._pool is None:
+            scaled = known.rows(self.words) * (known.scales[self.words] * weight)[:, None]
+            pool = np.add.reduceat(scaled[self.inverse], self.starts, 0)
+            self._pool = pool / (np.linalg.norm(pool, axis=1, keepdims=True) + 1e-6)
+        rarity = [math.sqrt(self.idf[self.place[i]] if i in self.place else math.log(1 + self.n)) for i in ids.tolist()]
+        asked = np.array(rarity, dtype=np.float32) * known.weights[ids] * known.scales[ids]
+        score = self._pool @ (known.rows(ids) * asked[:, None]).sum(0)
+        found: Floats = np.maximum((score - score.mean()) / (score.std() + 1e-6), 0)
+        return found
+
+    def _spread(self, own: Floats) -> Floats:
+        """Each word of the question also counts, weaker, where it stands near: lines around, headings above, siblings."""
+        import numpy as np
+
+        best = own.copy()
+        for step in range(1, min(5, self.n)):
+            fade = P["fade"] ** step
+            np.maximum(best[:, :-step], own[:, step:] * fade, out=best[:, :-step])
+            np.maximum(best[:, step:], own[:, :-step] * fade, out=best[:, step:])
+        if (self.up < 0).all():
+            return best
+        around = np.zeros_like(own)
+        if self.siblings:
+            order = np.argsort(self.up, kind="stable")
+            starts = np.flatnonzero(np.r_[True, np.diff(self.up[order]) != 0])
+            top = np.maximum.reduceat(own[:, order], starts, axis=1)
+            group = np.cumsum(np.r_[False, np.diff(self.up[order]) != 0])
+            around[:, order] = top[:, group] * P["sibling"]
+            around[:, self.up < 0] = 0
+        for layer in self._layers():
+            above = self.up[layer]
+            around[:, layer] = np.maximum(
+                around[:, layer], np.maximum(own[:, above], around[:, above]) * P["above"]
+            )
+        return np.maximum(best, around)
+
+    @functools.cached_property
+    def _depth(self) -> Any:
+        import numpy as np
+
+        depth = np.zeros(self.n, dtype=np.int64)
+        for i, above in enumerate(self.up.tolist()):
+            if above >= 0:
+                depth[i] = depth[above] + 1
+        return depth
+
+    def _layers(self) -> list[Any]:
+        import numpy as np
+
+        return [np.flatnonzero(self._depth == d) for d in range(1, int(self._depth.max(initial=0)) + 1)]
+
+
+P = dict(
+    trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
+    sibling=0.7, above=0.6, base=0.3, qerror=0.15, smooth=0.0,
+)  # fmt: skip
+
+
+@functools.cache
+def _asking() -> frozenset[str]:
+    return frozenset(ASKING) | {stem(w) for w in ASKING}
+
+
+def _rated(texts: Sequence[str], pattern: re.Pattern[str]) -> Floats:
+    """1 where a word of the pattern stands, less where that word is common in this document."""
+    import numpy as np
+
+    hits = [{h.lower() for h in pattern.findall(t)} for t in texts]
+    count = collections.Counter(h for mine in hits for h in mine)
+    full = math.log(1 + max(1, len(texts)))
+    return np.array([max((math.log(1 + len(texts) / count[h]) / full for h in mine), default=0.0) for mine in hits])
+
+
+def _outliers(texts: Sequence[str], masked: list[str], count: collections.Counter[str]) -> Floats:
+    """1 where a number is far from the others at its place in lines of the same shape."""
+    import numpy as np
+
+    found = np.zeros(len(texts))
+    shapes: dict[str, list[int]] = collections.defaultdict(list)
+    for i, shape in enumerate(masked):
+        if count[shape] >= 12 and "#" in shape:
+            shapes[shape].append(i)
+    for rows in shapes.values():
+        numbers = [_NUMBER.findall(texts[i]) for i in rows]
+        width = min(len(x) for x in numbers)
+        if not width or width > 40:
+            continue
+        values = np.array([[float(v[:15]) for v in x[:width]] for x in numbers])
+        middle = np.median(values, 0)
+        spread = np.median(np.abs(values - middle), 0) * 1.4826
+        far = np.abs(values - middle) / np.where(spread > 0, spread, np.inf)
+        steady = (np.diff(values, axis=0) >= 0).mean(0) > 0.95  # counters and clocks rise: no outliers
+        far[:, steady] = 0
+        found[rows] = np.clip((far.max(1) - 4) / 8, 0, 1)
+    return found
+
+
+def ranking(units: Units, query: str | None) -> tuple[Floats, Floats]:
+    """(score by which units are chosen, what the question alone gives): rounded, so that ties are ties everywhere."""
+    import numpy as np
+
+    plain = units.unusual()
+    if query:
+        asked = units.answers(query)
+        score = asked + P["base"] * units.rare + 0.2 * units.odd + P["qerror"] * (2 * units.trouble + units.suspect)
+    else:
+        asked, score = np.zeros(units.n), plain
+    score = score * np.where(units.repeat, 0.5, 1.0)
+    return np.round(score, 4), np.round(asked, 4)
+
