@@ -248,6 +248,7 @@ _CHECKS: dict[str, Callable[[str, list[str]], bool]] = {
     "listing": _listing,
     "csv": _csv,
     "snapshot": lambda text, lines: "[ref=" in text and _share(lines, _NODE) > 0.7,
+    "gitlog": lambda text, lines: text.startswith("commit ") and len(re.findall(r"(?m)^commit [0-9a-f]{7,40}", text)) > 1,
     "test": _test,
     "grep": lambda text, lines: _share(lines, _GREP_LINE) >= 0.6 and _share(lines, _LOG_LINE) < 0.5,
     "log": _log,

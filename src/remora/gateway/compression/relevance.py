@@ -49,6 +49,7 @@ class Units:
         self.n = len(texts)
         self.up = np.asarray(up if up is not None else [-1] * self.n, dtype=np.int64)
         self.siblings = siblings
+        self._layered: list[Any] | None = None
         self._table = table()
         self._read(texts)
         self._shape(texts)
@@ -208,7 +209,8 @@ class Units:
             np.maximum(best[:, step:], own[:, :-step] * fade, out=best[:, step:])
         if (self.up < 0).all():
             return best
-        around = np.zeros_like(own)
+        own = self._rise(own)
+        around = own * P["rise"]
         if self.siblings:
             order = np.argsort(self.up, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(self.up[order]) != 0])
@@ -223,6 +225,20 @@ class Units:
             )
         return np.maximum(best, around)
 
+    def _rise(self, own: Floats) -> Floats:
+        """What stands deeper speaks for what stands above it."""
+        import numpy as np
+
+        risen = own.copy()
+        for layer in reversed(self._layers()):
+            above = self.up[layer]
+            order = np.argsort(above, kind="stable")
+            starts = np.flatnonzero(np.r_[True, np.diff(above[order]) != 0])
+            top = np.maximum.reduceat(risen[:, layer[order]], starts, axis=1) * P["rise"]
+            heads = above[order][starts]
+            risen[:, heads] = np.maximum(risen[:, heads], top)
+        return risen
+
     @functools.cached_property
     def _depth(self) -> Any:
         import numpy as np
@@ -234,14 +250,17 @@ class Units:
         return depth
 
     def _layers(self) -> list[Any]:
+        """Units by depth, 1 and deeper."""
         import numpy as np
 
-        return [np.flatnonzero(self._depth == d) for d in range(1, int(self._depth.max(initial=0)) + 1)]
+        if self._layered is None:
+            self._layered = [np.flatnonzero(self._depth == d) for d in range(1, int(self._depth.max(initial=0)) + 1)]
+        return self._layered
 
 
 P = dict(
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
-    sibling=0.7, above=0.6, base=0.3, qerror=0.15, smooth=0.0,
+    sibling=0.7, above=0.7, rise=0.7, base=0.3, prior=1.0, prior_q=0.3, qerror=0.15, smooth=0.0,
 )  # fmt: skip
 
 

@@ -98,8 +98,11 @@ class Document:
         self.texts.append(text)
 
     # ---------------------------------------------------------------- choosing
-    def depth_of(self, unit: int) -> int:
-        return self.nodes[self.units[unit].node].depth
+    def prior(self, unit: int) -> float:
+        """Shallow before deep, short before long, the beginning of a text before its end."""
+        node, piece = self.nodes[self.units[unit].node], self.units[unit].piece
+        worth = 1.0 / (1 + node.depth)
+        return worth if piece < 0 else worth - 0.2 * min(8, piece)
 
     def is_value(self, unit: int) -> bool:
         """Containers are only chosen with what is in them."""

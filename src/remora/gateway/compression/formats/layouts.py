@@ -1,13 +1,40 @@
-"""What each kind of text looks like: units, context, what always matters."""
+"""Which lines matter by structure alone, and which give others their context: one function for each kind of text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from remora.gateway.compression.detect import Hints
+from remora.gateway.compression.formats import diff, log, markdown, outline
 from remora.gateway.compression.lines import Layout
 
 
 def layout_of(kind: str, lines: Sequence[str], hints: Hints) -> Layout:
-    """The lines of a text as its format sees them."""
-    return Layout(lines, numbered=hints.file_read)
+    """The lines of a text as its format sees them; lines of files that were read stay as they are."""
+    exact = hints.file_read
+    match kind:
+        case "python" | "code":
+            return outline.code(lines, exact)
+        case "yaml" | "xml":
+            return outline.config(lines, exact)
+        case "markdown" | "prose":
+            return markdown.layout(lines, exact)
+        case _ if exact:
+            return Layout(lines, numbered=True)
+        case "snapshot":
+            return outline.snapshot(lines)
+        case "diff":
+            return diff.layout(lines)
+        case "log" | "test" | "gitlog":
+            return log.layout(lines)
+        case "table":
+            return log.table(lines)
+        case "csv":
+            return Layout(lines, unit="rows", first=[0])
+        case "grep":
+            return Layout(lines, unit="hits")
+        case "listing":
+            return Layout([re.sub(r"(?<=\S) {3,}", "  ", line) for line in lines], unit="entries")
+        case _:
+            return Layout(lines, up=outline.parents(lines))

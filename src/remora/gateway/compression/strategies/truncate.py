@@ -5,7 +5,7 @@ from __future__ import annotations
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.job import Draft, Job, analysed, lines_of, ranked, reserve
 from remora.gateway.compression.lines import choose, pieces, render
-from remora.gateway.compression.relevance import ranking
+from remora.gateway.compression.relevance import P, ranking
 
 HEAD = 0.08  # share of the budget for the first lines: what this is
 
@@ -13,6 +13,7 @@ HEAD = 0.08  # share of the budget for the first lines: what this is
 def run(job: Job) -> Draft:
     lines = lines_of(job.text)
     layout = layout_of(job.kind, lines, job.hints)
+    lines = layout.lines
     units = pieces(lines)
     first_of: dict[int, int] = {}
     for i, unit in enumerate(units):
@@ -23,7 +24,7 @@ def run(job: Job) -> Draft:
     analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
     score, _ = ranking(analysis, job.query)
     for line, bonus in layout.prior.items():
-        score[first_of[line]] += bonus
+        score[first_of[line]] += bonus * (P['prior_q'] if job.query else P['prior'])
     budget = job.chars - reserve(job, layout.unit)
     forced = [first_of[i] for i in layout.first]
     used = 0
