@@ -145,7 +145,15 @@ class Units:
             return np.zeros(self.n)
         own = np.vstack(rows)
         spread = self._spread(own)
-        total: Floats = P["own"] * own.sum(0) + spread.sum(0)
+        whole = own.sum(0)
+        total: Floats = P["own"] * whole + spread.sum(0)
+        if P["smooth"]:
+            best = whole.copy()
+            for step in range(1, min(5, self.n)):
+                fade = 0.7**step
+                np.maximum(best[:-step], whole[step:] * fade, out=best[:-step])
+                np.maximum(best[step:], whole[:-step] * fade, out=best[step:])
+            total = (1 - P["smooth"]) * total + P["smooth"] * best
         if self._table is not None and len(ids):
             total = total + P["pooled"] * self._pooled(ids)
         return total
@@ -258,9 +266,9 @@ class Units:
         return self._layered
 
 
-P = dict(
+P = dict(least=0.2, asks=2.0, enough=2.0, 
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
-    sibling=0.7, above=0.7, rise=0.7, base=0.3, prior=1.0, prior_q=0.3, qerror=0.15, smooth=0.0,
+    sibling=0.7, above=0.7, rise=0.1, base=0.3, qodd=0.2, qprior=0.3, plain=0.2, qerror=0.15, smooth=0.3,
 )  # fmt: skip
 
 
@@ -303,16 +311,33 @@ def _outliers(texts: Sequence[str], masked: list[str], count: collections.Counte
     return found
 
 
-def ranking(units: Units, query: str | None) -> tuple[Floats, Floats]:
-    """(score by which units are chosen, what the question alone gives): rounded, so that ties are ties everywhere."""
+_IDENTIFIER = re.compile(r"\w*\d\w*|\w+(?:[._:/=]+\w+)+|[a-z]+[A-Z]\w*|[\"'`][^\"'`]+[\"'`]")
+
+
+def strength(query: str) -> float:
+    """How far to trust a question: errands ("get an overview of …") say little about what is needed, names much."""
+    words = {w for w in TOKEN.findall(query.lower()) if w not in STOP and len(w) > 1}
+    asking = words & ASKING
+    names = sum(1 for _ in _IDENTIFIER.finditer(query))
+    return min(1.0, max(P["least"], (len(words) - P["asks"] * len(asking) + 2 * names) / P["enough"]))
+
+
+def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Floats]:
+    """(score by which units are chosen, what the question alone gives): rounded, so that ties are ties everywhere.
+
+    `prior` is what structure alone says. A question that names much replaces unusualness, a vague one only adds to it.
+    """
     import numpy as np
 
-    plain = units.unusual()
-    if query:
-        asked = units.answers(query)
-        score = asked + P["base"] * units.rare + 0.2 * units.odd + P["qerror"] * (2 * units.trouble + units.suspect)
-    else:
-        asked, score = np.zeros(units.n), plain
+    plain = units.unusual() + prior
+    trust = strength(query) if query else 0.0
+    asked, score = np.zeros(units.n), plain
+    if query and trust:
+        asked = units.answers(query) * trust
+        steady = (
+            P["base"] * units.rare + P["qodd"] * units.odd + P["qerror"] * (2 * units.trouble + units.suspect)
+            + P["qprior"] * prior + P["plain"] * plain
+        )  # fmt: skip
+        score = asked + trust * steady + (1 - trust) * plain
     score = score * np.where(units.repeat, 0.5, 1.0)
     return np.round(score, 4), np.round(asked, 4)
-

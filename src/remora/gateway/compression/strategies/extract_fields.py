@@ -7,7 +7,7 @@ import numpy as np
 from remora.gateway.compression.formats import json as documents
 from remora.gateway.compression.formats.values import Unfaithful, parse
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
-from remora.gateway.compression.relevance import P, ranking
+from remora.gateway.compression.relevance import ranking
 from remora.gateway.compression.strategies import truncate
 
 
@@ -18,8 +18,8 @@ def run(job: Job) -> Draft:
         return truncate.run(job)
     document = documents.Document(value)
     analysis = analysed(tuple(document.texts), tuple(document.up), True)
-    score, _ = ranking(analysis, job.query)
-    score += np.array([document.prior(i) for i in range(len(score))]) * (P['prior_q'] if job.query else P['prior'])
+    prior = np.array([document.prior(i) for i in range(len(document.units))])
+    score, _ = ranking(analysis, job.query, prior)
     order = [i for i in ranked(score) if document.is_value(i)]
     budget = job.chars - reserve(job, "values") - 24
     choice = documents.select(document, order, budget)

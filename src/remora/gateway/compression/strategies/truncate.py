@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.job import Draft, Job, analysed, lines_of, ranked, reserve
 from remora.gateway.compression.lines import choose, pieces, render
-from remora.gateway.compression.relevance import P, ranking
+from remora.gateway.compression.relevance import ranking
 
 HEAD = 0.08  # share of the budget for the first lines: what this is
 
@@ -22,9 +24,10 @@ def run(job: Job) -> Draft:
     if layout.up is not None:
         up = tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
     analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
-    score, _ = ranking(analysis, job.query)
+    prior = np.zeros(len(units))
     for line, bonus in layout.prior.items():
-        score[first_of[line]] += bonus * (P['prior_q'] if job.query else P['prior'])
+        prior[first_of[line]] = bonus
+    score, _ = ranking(analysis, job.query, prior)
     budget = job.chars - reserve(job, layout.unit)
     forced = [first_of[i] for i in layout.first]
     used = 0
