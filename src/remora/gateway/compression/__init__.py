@@ -1,1 +1,1 @@
-"""Makes texts small without losing anything for good: see `auto.compress`."""
+"""Makes texts small without losing anything for good: `auto.compress` is the one way in."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from remora.gateway.compression.detect import Hints
-from remora.gateway.compression.formats import values
 from remora.gateway.compression.relevance import Units
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Options:
     json_depth: int = 2
     chunk_size: int = 4_000
     ttl_seconds: int = 604_800
-    tail_mode: str = "toc"
+    tail_mode: str = "toc"  # of hybrid: toc | truncate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,8 @@ class Job:
     pointer: str | None = POINTER  # how the reader gets the rest; None: it has no way
     options: Options = field(default_factory=Options)
 
-    def remark(self, what: str) -> str:
-        more = f" | more: {self.pointer.format(handle=self.handle)}" if self.pointer else ""
-        return f"{what}{more}"
-
-    def narrowed(self, chars: int) -> Job:
-        return replace(self, chars=chars)
+    def more(self) -> str:
+        return self.pointer.format(handle=self.handle) if self.pointer else ""
 
     def of(self, text: str, kind: str, chars: int) -> Job:
         """The same job on a part of the text."""
@@ -60,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a strategy made: `body` without marker; `done` when the marker is part of it already."""
+    """What a strategy made: `body` without marker, or with it when `done`."""
 
     body: str
     label: str
@@ -68,7 +63,6 @@ class Draft:
     total: int = 0
     unit: str = "lines"
     done: bool = False
-    detail: str = ""
 
     @property
     def complete(self) -> bool:
@@ -82,19 +76,21 @@ def handle_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def marker(job: Job, draft: Draft) -> str:
-    detail = f"; {draft.detail}" if draft.detail else ""
-    return job.remark(f"kept {draft.kept:,} of {draft.total:,} {draft.unit}{detail}")
+def remark(job: Job, draft: Draft) -> str:
+    """What was left out and how to get it, without brackets."""
+    kept = f"kept {draft.kept:,} of {draft.total:,} {draft.unit}"
+    more = job.more()
+    return f"{kept} | more: {more}" if more else kept
 
 
 def reserve(job: Job, unit: str = "lines") -> int:
-    """Characters the marker will take at most."""
-    return len(marker(job, Draft("", "", 99_999, 99_999, unit))) + 16
+    """Characters the marker takes at most, its frame included."""
+    return len(remark(job, Draft("", "", 99_999, 99_999, unit))) + 10
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=4)
 def analysed(texts: tuple[str, ...], up: tuple[int, ...] | None, siblings: bool) -> Units:
-    """The analysis of a text, shared by the tries at one text and by the questions that follow."""
+    """The analysis of a text, shared by several tries at one text and by the questions that follow."""
     return Units(texts, up, siblings)
 
 
@@ -105,9 +101,5 @@ def ranked(score: Floats) -> list[int]:
     return order
 
 
-def parsed(text: str) -> Any:
-    return values.parse(text)
-
-
-def lines_of(text: str) -> Sequence[str]:
-    return text.split("\n")
+def narrowed(job: Job, chars: int) -> Job:
+    return replace(job, chars=chars)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 LONG = 240  # characters; a longer line is chosen piece by piece
-_BREAK = re.compile(r"(?<=[.!?;:])\s+|(?<=,)\s+|\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +28,13 @@ class Layout:
     first: Sequence[int] = ()  # lines chosen before all others, in this order of importance
     siblings: bool = False
     numbered: bool = False  # gaps name line ranges (file reads)
+    indexed: bool = False  # every line carries its number: gaps need no line of their own
+    header: str = ""  # stands before everything
 
     def gap(self, start: int, end: int) -> str:
-        """The line that stands for lines start..end-1 (0-based)."""
+        """The line that stands for lines start..end-1 (0-based); empty: none is needed."""
+        if self.indexed:
+            return ""
         if self.numbered:
             return f"⋯ lines {start + 1}-{end} omitted ⋯"
         return f"… {end - start:,} {self.unit if end - start > 1 else self.unit.removesuffix('s')}"
@@ -73,7 +75,7 @@ def choose(
     kept: set[int] = set()
     per_line: dict[int, int] = {}
     total = len(layout.lines)
-    mark = len(layout.gap(0, max(2, total // 4))) + 1
+    mark = len(layout.gap(0, max(2, total // 4))) + 1 if not layout.indexed else 0
     left = budget - mark
     sizes: dict[int, int] = {}
     for u in units:
@@ -120,9 +122,9 @@ def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
         if line > expected:
             missing = layout.lines[expected:line]
             name = layout.gap(expected, line)
-            if sum(map(len, missing)) + len(missing) - 1 <= len(name):
+            if not layout.indexed and sum(map(len, missing)) + len(missing) - 1 <= len(name):
                 out.extend(missing)
-            else:
+            elif name:
                 out.append(name)
         if line < len(layout.lines):
             out.append(partial(layout.lines[line], shown[line]))

@@ -218,7 +218,7 @@ class Units:
         if (self.up < 0).all():
             return best
         own = self._rise(own)
-        around = own * P["rise"]
+        around = own * (P["risesib"] if self.siblings else P["rise"])
         if self.siblings:
             order = np.argsort(self.up, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(self.up[order]) != 0])
@@ -242,7 +242,7 @@ class Units:
             above = self.up[layer]
             order = np.argsort(above, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(above[order]) != 0])
-            top = np.maximum.reduceat(risen[:, layer[order]], starts, axis=1) * P["rise"]
+            top = np.maximum.reduceat(risen[:, layer[order]], starts, axis=1) * (P["risesib"] if self.siblings else P["rise"])
             heads = above[order][starts]
             risen[:, heads] = np.maximum(risen[:, heads], top)
         return risen
@@ -266,9 +266,9 @@ class Units:
         return self._layered
 
 
-P = dict(least=0.2, asks=2.0, enough=2.0, 
+PARTS = P = dict(least=0.2, asks=2.0, enough=2.0, 
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
-    sibling=0.7, above=0.7, rise=0.1, base=0.3, qodd=0.2, qprior=0.3, plain=0.2, qerror=0.15, smooth=0.3,
+    sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.3, qodd=0.2, qprior=0.4, plain=0.2, qerror=0.25, smooth=0.3,
 )  # fmt: skip
 
 
@@ -323,7 +323,7 @@ def strength(query: str) -> float:
 
 
 def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Floats]:
-    """(score by which units are chosen, what the question alone gives): rounded, so that ties are ties everywhere.
+    """(score by which units are chosen, worth without the question): rounded, so that ties are ties everywhere.
 
     `prior` is what structure alone says. A question that names much replaces unusualness, a vague one only adds to it.
     """
@@ -331,7 +331,7 @@ def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Flo
 
     plain = units.unusual() + prior
     trust = strength(query) if query else 0.0
-    asked, score = np.zeros(units.n), plain
+    score = plain
     if query and trust:
         asked = units.answers(query) * trust
         steady = (
@@ -340,4 +340,4 @@ def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Flo
         )  # fmt: skip
         score = asked + trust * steady + (1 - trust) * plain
     score = score * np.where(units.repeat, 0.5, 1.0)
-    return np.round(score, 4), np.round(asked, 4)
+    return np.round(score, 4), np.round(plain * np.where(units.repeat, 0.5, 1.0), 4)

@@ -121,6 +121,38 @@ class Choice:
         self.open: set[int] = set()  # nodes shown, whole or in part
         self.pieces: dict[int, set[int]] = {}
         self.cost = 0
+        self.named: set[int] = set()  # members of the root shown as stubs when nothing of them is chosen
+
+    def name_members(self, most: int) -> int:
+        """Every member of the top-level object is at least named, if that costs little; returns its cost."""
+        root = self.document.nodes[0]
+        if root.kind != "object":
+            return 0
+        inner = [c for c in root.children if self.document.nodes[c].kind != "scalar"]
+        cost = sum(len(dump(self.document.nodes[c].key)) + 22 for c in inner)
+        if cost > most:
+            return 0
+        self.named = set(inner)
+        return cost
+
+    def drop(self, order: Sequence[int]) -> bool:
+        """Take back the least worthy value; False when there is none left."""
+        nodes = self.document.nodes
+        for unit in reversed(order):
+            node, piece = self.document.units[unit].node, self.document.units[unit].piece
+            if piece >= 0 and piece in self.pieces.get(node, ()):
+                self.pieces[node].discard(piece)
+                if self.pieces[node] or nodes[node].column >= 0:
+                    return True
+            elif piece >= 0 or node not in self.open:
+                continue
+            self.open.discard(node)
+            at = nodes[node].parent
+            while at > 0 and not any(c in self.open for c in nodes[at].children):
+                self.open.discard(at)
+                at = nodes[at].parent
+            return True
+        return False
 
     def price(self, unit: int) -> int:
         nodes = self.document.nodes
@@ -180,10 +212,12 @@ class Choice:
                 return dump(self._text(at))
             case "table":
                 return self._table(at)
-        shown = [c for c in node.children if c in self.open]
+        shown = [c for c in node.children if c in self.open or (at == 0 and c in self.named)]
         rest = len(node.value) - len(shown)
         if node.kind == "object":
-            members = [f"{dump(self.document.nodes[c].key)}:{self.render(c)}" for c in shown]
+            members = [
+                f"{dump(self.document.nodes[c].key)}:{self.render(c) if c in self.open else self._stub(c)}" for c in shown
+            ]
             if rest:
                 members.append(f'{_free(node.value)}:"{_count(rest, "key")}"')
             return "{" + ",".join(members) + "}"
@@ -193,6 +227,16 @@ class Choice:
             objects = bool(shown) and isinstance(node.value[0], dict)
             items.append(f'{{"{GAP}":"{text[2:]}"}}' if objects else f'"{text}"')
         return "[" + ",".join(items) + "]"
+
+    def _stub(self, at: int) -> str:
+        node = self.document.nodes[at]
+        match node.kind:
+            case "object":
+                return f'{{{_free(node.value)}:"{_count(len(node.value), "key")}"}}'
+            case "text":
+                return f'"…[+{len(node.value)} chars]"'
+            case _:
+                return f'["{GAP} {_count(len(node.value), "item")}"]'
 
     def _text(self, at: int) -> str:
         node = self.document.nodes[at]
@@ -242,27 +286,42 @@ def _free(value: dict[str, Any]) -> str:
     return dump(name)
 
 
-def select(document: Document, order: Sequence[int], budget: int, top: Sequence[int] = ()) -> Choice:
-    """Units by order while the rendered document stays within `budget` characters."""
+def select(
+    document: Document,
+    order: Sequence[int],
+    budget: int,
+    first: Sequence[int] = (),
+    unasked: Sequence[int] = (),
+    share: float = 0.0,
+) -> Choice:
+    """`first`, then what stands out unasked up to its share, then by order, within `budget` characters rendered."""
     choice = Choice(document)
     choice.open.add(0)
-    choice.cost = 30
+    choice.cost = 30 + choice.name_members(budget // 4)
+    _fill(choice, first, budget)
+    _fill(choice, [i for i in unasked if document.is_value(i)], choice.cost + budget * share)
     limit = float(budget)
     for _ in range(6):
-        for unit in order:
-            node, piece = document.units[unit].node, document.units[unit].piece
-            if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
-                continue
-            price = choice.price(unit)
-            if choice.cost + price <= limit:
-                choice.add(unit, price)
-            elif limit - choice.cost < 12:
-                break
+        _fill(choice, order, limit)
         size = len(choice.render())
-        if size > budget or budget - size < 0.03 * budget or choice.counts()[0] == choice.counts()[1]:
+        kept, total = choice.counts()
+        if size > budget or budget - size < 0.03 * budget or kept == total:
             break
         limit += budget - size - 8
     return choice
+
+
+def _fill(choice: Choice, order: Sequence[int], limit: float) -> None:
+    units = choice.document.units
+    for unit in order:
+        node, piece = units[unit].node, units[unit].piece
+        if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
+            continue
+        price = choice.price(unit)
+        if choice.cost + price <= limit:
+            choice.add(unit, price)
+        elif limit - choice.cost < 12:
+            break
 
 
 def with_remark(body: str, value: Any, remark: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remora.gateway.compression.detect import Hints
+from remora.gateway.compression.detect import Hints, csv_delimiter
 from remora.gateway.compression.formats import diff, log, markdown, outline
 from remora.gateway.compression.lines import Layout
 
@@ -31,10 +31,21 @@ def layout_of(kind: str, lines: Sequence[str], hints: Hints) -> Layout:
         case "table":
             return log.table(lines)
         case "csv":
-            return Layout(lines, unit="rows", first=[0])
+            return rows(lines)
         case "grep":
             return Layout(lines, unit="hits")
         case "listing":
             return Layout([re.sub(r"(?<=\S) {3,}", "  ", line) for line in lines], unit="entries")
         case _:
             return Layout(lines, up=outline.parents(lines))
+
+
+def rows(lines: Sequence[str]) -> Layout:
+    """CSV stays CSV: a `#` column carries the index of each row, cells keep their quoting."""
+    mark = csv_delimiter([line for line in lines if line.strip()]) or ","
+    whole = all(line.count('"') % 2 == 0 for line in lines)  # else a cell spans lines and numbers would mislead
+    if not whole or not lines:
+        return Layout(lines, unit="rows", first=[0])
+    shown = [f"#{mark}{lines[0]}", *(f"{i}{mark}{line}" if line else "" for i, line in enumerate(lines[1:]))]
+    total = sum(1 for line in lines[1:] if line)
+    return Layout(shown, unit="rows", first=[0], indexed=True, header=f"# rem-table total={total}\n")

@@ -100,3 +100,26 @@ def narrow(lines: Sequence[str]) -> list[str]:
     if step < 2 or any(d % step for d in depths):
         return list(lines)
     return [" " * ((len(line) - len(line.lstrip(" "))) // step) + line.lstrip(" ") for line in lines]
+
+
+def block(lines: Sequence[str], start: int) -> list[int]:
+    """The line of a definition and its body: everything deeper, and a closing line at its own depth."""
+    depth = len(lines[start]) - len(lines[start].lstrip())
+    found, opened = [start], False
+    for i in range(start + 1, len(lines)):
+        bare = lines[i].strip()
+        deeper = len(lines[i]) - len(lines[i].lstrip()) > depth
+        if bare and not deeper:
+            if bare[0] in "})]" or (not opened and bare == "{"):
+                found.append(i)
+                if bare[0] == "}" or bare.endswith(":"):
+                    opened = opened or bare.endswith((":", "{"))
+                    if not opened:
+                        break
+                continue
+            break
+        opened = opened or bool(bare and deeper)
+        found.append(i)
+    while found and not lines[found[-1]].strip():
+        found.pop()
+    return found

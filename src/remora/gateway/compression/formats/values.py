@@ -71,4 +71,4 @@ def dump(value: Any) -> str:
         return "{" + ",".join(f"{_quote(k)}:{dump(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(dump, value)) + "]"
-    return json.dumps(value)
+    return str(int(value)) if isinstance(value, int) else json.dumps(value)

@@ -1,28 +1,49 @@
-"""`extract_fields`: JSON by values, every top-level key named; other texts by lines."""
+"""`extract_fields`: JSON by values, shallow and short first, every top-level key named; other texts by lines."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from remora.gateway.compression.formats import json as documents
 from remora.gateway.compression.formats.values import Unfaithful, parse
-from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
-from remora.gateway.compression.relevance import ranking
+from remora.gateway.compression.job import Draft, Job, analysed, ranked, remark, reserve
+from remora.gateway.compression.relevance import PARTS, ranking
 from remora.gateway.compression.strategies import truncate
 
 
 def run(job: Job) -> Draft:
+    value = readable(job)
+    return truncate.run(job) if value is None else by_values(job, value, "extract_fields", [])
+
+
+def readable(job: Job) -> Any:
+    """The parsed document, None where values cannot be chosen from it."""
+    if job.kind != "json":
+        return None
     try:
         value = parse(job.text)
     except (Unfaithful, ValueError):
-        return truncate.run(job)
-    document = documents.Document(value)
+        return None
+    return value if isinstance(value, (dict, list)) and value else None
+
+
+def by_values(job: Job, value: Any, label: str, first: list[int], document: documents.Document | None = None) -> Draft:
+    """Values by worth, `first` before all others, as one valid document with its remark."""
+    import numpy as np
+
+    document = document or documents.Document(value)
     analysis = analysed(tuple(document.texts), tuple(document.up), True)
     prior = np.array([document.prior(i) for i in range(len(document.units))])
-    score, _ = ranking(analysis, job.query, prior)
+    score, plain = ranking(analysis, job.query, prior)
+    budget = job.chars - reserve(job, "values") - 12
+    unasked = ranked(plain) if job.query else []
     order = [i for i in ranked(score) if document.is_value(i)]
-    budget = job.chars - reserve(job, "values") - 24
-    choice = documents.select(document, order, budget)
+    choice = documents.select(document, order, budget, first, unasked, PARTS["reserve"])
     body = choice.render()
+    while len(body) > budget and choice.drop(order):
+        body = choice.render()
     kept, total = choice.counts()
-    return Draft(body, "extract_fields", kept, total, "values")
+    draft = Draft(body, label, kept, total, "values")
+    if not draft.complete or body.startswith("["):
+        body = documents.with_remark(body, value, remark(job, draft)) if not draft.complete else body
+    return Draft(body, label, kept, total, "values", done=True)

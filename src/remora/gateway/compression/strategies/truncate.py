@@ -2,47 +2,72 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
 from remora.gateway.compression.formats.layouts import layout_of
-from remora.gateway.compression.job import Draft, Job, analysed, lines_of, ranked, reserve
-from remora.gateway.compression.lines import choose, pieces, render
-from remora.gateway.compression.relevance import ranking
+from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
+from remora.gateway.compression.lines import Layout, Piece, choose, pieces, render
+from remora.gateway.compression.relevance import PARTS, ranking
 
-HEAD = 0.08  # share of the budget for the first lines: what this is
+HEAD = 0.08  # share of the budget for the first lines: they say what this is
 
 
 def run(job: Job) -> Draft:
-    lines = lines_of(job.text)
-    layout = layout_of(job.kind, lines, job.hints)
+    lines = job.text.split("\n")
+    return by_lines(job, layout_of(job.kind, lines, job.hints), f"truncate:{job.kind}")
+
+
+def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) -> Draft:
+    """Lines by worth, `first` (and the layout's own) before all others."""
+    import numpy as np
+
     lines = layout.lines
     units = pieces(lines)
     first_of: dict[int, int] = {}
     for i, unit in enumerate(units):
         first_of.setdefault(unit.line, i)
-    up = None
-    if layout.up is not None:
-        up = tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
-    analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
+    analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), _up(layout, units, first_of), layout.siblings)
     prior = np.zeros(len(units))
-    for line, bonus in layout.prior.items():
-        prior[first_of[line]] = bonus
-    score, _ = ranking(analysis, job.query, prior)
-    budget = job.chars - reserve(job, layout.unit)
-    forced = [first_of[i] for i in layout.first]
-    used = 0
-    for i, unit in enumerate(units):
-        used += unit.end - unit.start + 1
-        if used > budget * HEAD:
-            break
-        forced.append(i)
+    for line, worth in layout.prior.items():
+        prior[first_of[line]] = worth
+    score, plain = ranking(analysis, job.query, prior)
+    budget = job.chars - reserve(job, layout.unit) - len(layout.header) - 1
+    forced = [first_of[i] for i in (*first, *layout.first)]
+    forced += _opening(units, budget * HEAD)
+    if job.query:
+        forced += _within(units, ranked(plain), budget * PARTS["reserve"])
     order = ranked(score)
     kept = choose(layout, units, order, budget, forced)
     body = render(layout, units, kept)
     while len(body) > budget and kept:
-        worst = [i for i in reversed(order) if i in kept][: max(1, len(kept) // 50)]
-        kept -= set(worst)
+        kept -= set([i for i in reversed(order) if i in kept][: max(1, len(kept) // 50)])
         body = render(layout, units, kept)
-    label = f"truncate:{job.kind}"
-    shown = len({units[i].line for i in kept})
-    return Draft(body, label, shown, len(lines), layout.unit)
+    shown = len({units[i].line for i in kept}) if len(kept) < len(units) else len(lines)
+    partly = len(kept) < len(units) and shown == len(lines)
+    return Draft(layout.header + body, label, shown - partly, len(lines), layout.unit)
+
+
+def _up(layout: Layout, units: Sequence[Piece], first_of: dict[int, int]) -> tuple[int, ...] | None:
+    if layout.up is None:
+        return None
+    return tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
+
+
+def _opening(units: Sequence[Piece], room: float) -> list[int]:
+    found = []
+    for i, unit in enumerate(units):
+        room -= unit.end - unit.start + 1
+        if room < 0:
+            break
+        found.append(i)
+    return found
+
+
+def _within(units: Sequence[Piece], order: Sequence[int], room: float) -> list[int]:
+    found = []
+    for i in order:
+        room -= units[i].end - units[i].start + 12
+        if room < 0:
+            break
+        found.append(i)
+    return found

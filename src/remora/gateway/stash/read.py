@@ -1,0 +1,2 @@
+def search(text, kind, question, limit, seen=""):
+    return ""
