@@ -27,9 +27,22 @@ class Layout:
     prior: dict[int, float] = field(default_factory=dict)  # per line: worth by structure alone
     first: Sequence[int] = ()  # lines chosen before all others, in this order of importance
     siblings: bool = False
+    title: dict[int, int] = field(default_factory=dict)  # per outermost line: the line that names its record
     numbered: bool = False  # gaps name line ranges (file reads)
     indexed: bool = False  # every line carries its number: gaps need no line of their own
     header: str = ""  # stands before everything
+
+    def company(self, line: int) -> list[int]:
+        """Lines without which a line of a record cannot be understood: those above it and the record's name."""
+        if self.up is None or not self.siblings:
+            return []
+        found, at = [], line
+        while self.up[at] >= 0 and len(found) < 8:
+            at = self.up[at]
+            found.append(at)
+        if at in self.title:
+            found.append(self.title[at])
+        return found
 
     def gap(self, start: int, end: int) -> str:
         """The line that stands for lines start..end-1 (0-based); empty: none is needed."""
@@ -69,7 +82,12 @@ def cut_points(text: str, least: int = 100, most: int = 200) -> list[int]:
 
 
 def choose(
-    layout: Layout, units: Sequence[Piece], order: Iterable[int], budget: int, forced: Iterable[int] = ()
+    layout: Layout,
+    units: Sequence[Piece],
+    order: Iterable[int],
+    budget: int,
+    forced: Iterable[int] = (),
+    first_of: dict[int, int] | None = None,
 ) -> set[int]:
     """Units by `forced`, then by `order`, as long as the rendered text stays within `budget` characters."""
     kept: set[int] = set()
@@ -106,8 +124,13 @@ def choose(
     for i in order:
         if left < 8:
             break
-        if i not in kept:
-            add(i)
+        if i in kept:
+            continue
+        with_it = [first_of[line] for line in layout.company(units[i].line) if line not in per_line] if first_of else []
+        if with_it and sum(len(layout.lines[units[j].line]) + 1 for j in with_it) + cost(i) <= left:
+            for j in with_it:
+                add(j)
+        add(i)
     return kept
 
 

@@ -51,6 +51,7 @@ class Units:
         self.siblings = siblings
         self._layered: list[Any] | None = None
         self._table = table()
+        self._texts = texts
         self._read(texts)
         self._shape(texts)
 
@@ -137,7 +138,7 @@ class Units:
         """How well each unit answers the question, by its own words and by those around it."""
         import numpy as np
 
-        rows = self._exact(query)
+        rows = self._exact(query) + self._phrases(query)
         ids = np.array(sorted(set(self._query_ids(query))), dtype=np.int64)
         if self._table is not None and len(ids):
             rows.append(self._near(ids))
@@ -175,6 +176,24 @@ class Units:
             if places:
                 row = np.zeros(self.n)
                 row[places] = math.log(1 + self.n / len(places)) * (P["asking"] if form in _asking() else 1.0)
+                rows.append(row)
+        return rows
+
+    def _phrases(self, query: str) -> list[Floats]:
+        """Words that stand side by side in the question and in a unit, small words included."""
+        import numpy as np
+
+        tokens = [t.casefold() for t in TOKEN.findall(query)]
+        rows = []
+        for pair in sorted(set(zip(tokens, tokens[1:], strict=False))):
+            both = set(self.forms.get(pair[0], ())) & set(self.forms.get(pair[1], ()))
+            if not both or len(both) > 0.3 * self.n + 3 or (pair[0] in ASKING and pair[1] in STOP):
+                continue
+            near = re.compile(rf"(?i)(?<!\w){re.escape(pair[0])}\W{{1,4}}{re.escape(pair[1])}(?!\w)")
+            places = sorted(i for i in both if near.search(self._texts[i]))
+            if places:
+                row = np.zeros(self.n)
+                row[places] = math.log(1 + self.n / len(places)) * P["phrase"]
                 rows.append(row)
         return rows
 
@@ -268,7 +287,7 @@ class Units:
 
 PARTS = P = dict(least=0.2, asks=2.0, enough=2.0, 
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
-    sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.3, qodd=0.2, qprior=0.4, plain=0.2, qerror=0.25, smooth=0.3,
+    sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.3, phrase=0.8, company=1.0, qodd=0.2, qprior=0.4, plain=0.2, qerror=0.25, smooth=0.3,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from remora.gateway.compression.formats.values import Number, dump
 from remora.gateway.compression.lines import LONG, cut_points
 
 GAP = "…"
+NAMES = ("name", "id", "title", "key", "number", "path", "slug", "label", "code", "package")
 STUB_KEYS, STUB_ITEMS = 20, 30  # characters reserved for the stub of an opened object or array
 
 
@@ -44,6 +45,7 @@ class Document:
         self.texts: list[str] = []
         self.up: list[int] = []
         self._unit_of: dict[int, int] = {}
+        self._names: dict[int, int] = {}
         self._add(value, None, -1, 0)
 
     def _add(self, value: Any, key: str | None, parent: int, depth: int) -> int:
@@ -98,6 +100,26 @@ class Document:
         self.texts.append(text)
 
     # ---------------------------------------------------------------- choosing
+    def company(self, unit: int) -> list[int]:
+        """The names of the objects a value is in: without them nobody knows whose value it is."""
+        found = []
+        at = self.nodes[self.units[unit].node].parent
+        while at > 0:
+            if at not in self._names:
+                self._names[at] = self._name_of(at)
+            if self._names[at] >= 0:
+                found.append(self._names[at])
+            at = self.nodes[at].parent
+        return found
+
+    def _name_of(self, at: int) -> int:
+        node = self.nodes[at]
+        if node.kind != "object" or node.key is not None and not isinstance(self.nodes[node.parent].value, list):
+            return -1
+        inner = [c for c in node.children if self.nodes[c].key == "metadata" for c in self.nodes[c].children]
+        by_key = {self.nodes[c].key: c for c in [*inner, *node.children] if self.nodes[c].kind == "scalar"}
+        return next((self._unit_of[by_key[name]] for name in NAMES if name in by_key), -1)
+
     def prior(self, unit: int) -> float:
         """Shallow before deep, short before long, the beginning of a text before its end."""
         node, piece = self.nodes[self.units[unit].node], self.units[unit].piece
@@ -318,6 +340,12 @@ def _fill(choice: Choice, order: Sequence[int], limit: float) -> None:
         if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
             continue
         price = choice.price(unit)
+        with_it = [u for u in choice.document.company(unit) if units[u].node not in choice.open]
+        if with_it and choice.cost + price + sum(map(choice.price, with_it)) <= limit:
+            for other in with_it:
+                if units[other].node not in choice.open:
+                    choice.add(other, choice.price(other))
+            price = choice.price(unit) if node not in choice.open or piece >= 0 else 0
         if choice.cost + price <= limit:
             choice.add(unit, price)
         elif limit - choice.cost < 12:

@@ -18,6 +18,7 @@ _RAISES = re.compile(r"^\s*(?:raise|throw|panic!|return\s+Err)\b|\b(?:throw new|
 _PARAMETER = re.compile(r"^\s+\*{0,2}\w+\s*(?::\s*[^=()]+)?=\s*[^=].*,$|^\s+\w+:\s*[\w\[\]|. \"']+(?:\s*=.*)?,$")
 _DOC = re.compile(r'^\s*[rbuRBU]?(?:"""|\'\'\')\s*\S')
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*)")
+_NAMES = re.compile(r"^\s+(?:- )?[\"']?(?:name|id|title|key|path|number|uid|slug)[\"']?\s*[:=]\s*\S")
 _STATE = re.compile(r"\[(?:checked|disabled|expanded|selected|active|pressed|invalid|level=1)\b|^\s*- (?:alert|status|dialog|heading)\b")
 
 
@@ -79,7 +80,21 @@ def config(lines: Sequence[str], numbered: bool) -> Layout:
         for i, line in enumerate(lines):
             if up[i] < 0 and line.startswith(" ") and i > items[0]:
                 up[i] = max(j for j in items if j < i)
-    return Layout(lines if numbered else narrow(lines), up=up, siblings=True, numbered=numbered)
+    return Layout(
+        lines if numbered else narrow(lines), up=up, siblings=True, numbered=numbered, title=_titles(lines, up)
+    )
+
+
+def _titles(lines: Sequence[str], up: Sequence[int]) -> dict[int, int]:
+    """For each list item of the outermost list the first line in it that names it."""
+    found: dict[int, int] = {}
+    item = -1
+    for i, line in enumerate(lines):
+        if line.startswith("- ") or (line[:1] not in (" ", "") and up[i] < 0):
+            item = i
+        if item >= 0 and item not in found and item != i and _NAMES.match(line):
+            found[item] = i
+    return found
 
 
 def snapshot(lines: Sequence[str]) -> Layout:

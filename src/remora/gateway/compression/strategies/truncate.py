@@ -37,7 +37,7 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     if job.query:
         forced += _within(units, ranked(plain), budget * PARTS["reserve"])
     order = ranked(score)
-    kept = choose(layout, units, order, budget, forced)
+    kept = choose(layout, units, order, budget, forced, first_of if PARTS["company"] else None)
     body = render(layout, units, kept)
     while len(body) > budget and kept:
         kept -= set([i for i in reversed(order) if i in kept][: max(1, len(kept) // 50)])
