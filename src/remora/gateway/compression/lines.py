@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+_WANTS_CODE = re.compile(r"(?i)\b(?:command|code|example|snippet|sample|usage|syntax|invocation|call|install|typed?)s?\b")
 LONG = 240  # characters; a longer line is chosen piece by piece
 
 
@@ -29,8 +31,15 @@ class Layout:
     siblings: bool = False
     title: dict[int, int] = field(default_factory=dict)  # per outermost line: the line that names its record
     numbered: bool = False  # gaps name line ranges (file reads)
+    code: Sequence[int] = ()  # lines of code inside other text
     indexed: bool = False  # every line carries its number: gaps need no line of their own
     header: str = ""  # stands before everything
+
+    def priors(self, query: str | None) -> dict[int, float]:
+        """Worth by structure; who asks for a command or an example looks for code."""
+        if query and self.code and _WANTS_CODE.search(query):
+            return self.prior | {i: self.prior.get(i, 0.0) + 3.0 for i in self.code}
+        return self.prior
 
     def company(self, line: int) -> list[int]:
         """Lines without which a line of a record cannot be understood: those above it and the record's name."""

@@ -36,6 +36,9 @@ _MASK = re.compile(r"[0-9a-f]{6,}|\d+")
 _QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'|[0-9a-f]{6,}|\d+')
 
 
+_QUOTES = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|`([^`]+)`|“([^”]+)”")
+
+
 class Units:
     """The units of one text, analysed once; every question is then asked of it cheaply.
 
@@ -194,6 +197,12 @@ class Units:
             if places:
                 row = np.zeros(self.n)
                 row[places] = math.log(1 + self.n / len(places)) * P["phrase"]
+                rows.append(row)
+        for quoted in sorted({q for found in _QUOTES.findall(query) if len(q := " ".join("".join(found).casefold().split())) > 2}):
+            places = [i for i, text in enumerate(self._texts) if quoted in " ".join(text.casefold().split())]
+            if places and len(places) <= 0.3 * self.n + 3:
+                row = np.zeros(self.n)
+                row[places] = 2 * math.log(1 + self.n / len(places))
                 rows.append(row)
         return rows
 

@@ -256,7 +256,7 @@ def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) ->
     up = tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units) if layout.up is not None else None
     analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
     prior = np.zeros(len(units))
-    for line, worth in layout.prior.items():
+    for line, worth in layout.priors(question).items():
         prior[first_of[line]] = worth
     score, _ = ranking(analysis, question, prior)
     shown = {_bare(line) for line in seen.split("\n")}
@@ -304,6 +304,7 @@ def _search_values(value: Any, question: str, limit: int, seen: str) -> str:
     paths = _paths(document)
     out: list[str] = []
     left, total = limit - 40, 0
+    named: set[int] = set()
     for i in ranked(score):
         if not document.is_value(i):
             continue
@@ -311,7 +312,11 @@ def _search_values(value: Any, question: str, limit: int, seen: str) -> str:
         if len(shown) > 12 and _inner(document, i, shown) in seen:
             continue
         total += 1
+        node = document.nodes[document.units[i].node]
         line = f"{paths[document.units[i].node]}: {shown}"
+        if node.kind == "row" and node.table is not None and node.parent not in named:
+            named.add(node.parent)
+            line = f"{paths[node.parent]}: {{{tables.head(node.table, len(node.table.cells))}}}\n{line}"
         if len(line) + 1 <= left:
             out.append(line)
             left -= len(line) + 1
@@ -322,9 +327,14 @@ def _inner(document: documents.Document, unit: int, shown: str) -> str:
     """What of a value would stand in the text shown before."""
     node = document.nodes[document.units[unit].node]
     if node.kind == "row" and node.table is not None:
-        cells = [tables.cell_text(node.table, node.value, i) for i in node.table.varying]
-        return "[" + ",".join(cells) + "]"
+        return _cells(node.table, node.value)
     return f"{dump(node.key)}:{shown}" if node.key is not None else shown
+
+
+def _cells(table: tables.Table, row: int) -> str:
+    """A row as it stands in a table, long cells left to their own lines."""
+    cells = (tables.cell_text(table, row, i) for i in table.varying)
+    return "[" + ",".join(cell if len(cell) <= documents.LONG + 2 else '"…"' for cell in cells) + "]"
 
 
 def _shown(document: documents.Document, unit: int) -> str:
@@ -332,11 +342,7 @@ def _shown(document: documents.Document, unit: int) -> str:
     if piece >= 0:
         return dump(node.value[node.cuts[piece] : node.cuts[piece + 1]])
     if node.kind == "row" and node.table is not None:
-        cells = dict(zip(node.table.columns, node.table.cells[node.value], strict=True))
-        short = {
-            k: v for k, v in cells.items() if v is not tables.MISSING and not (isinstance(v, str) and len(v) > documents.LONG)
-        }
-        return dump(tables.unflatten(short))
+        return _cells(node.table, node.value)
     return dump(node.value)
 
 

@@ -12,6 +12,10 @@ _SUMMARY = re.compile(
     r"|exit(?:ed)? (?:with )?(?:code|status)|^found \d+ |^(?:BUILD|Build|Tests?|FAILED|OK\b|Ran \d+|Finished|Done in|Successfully)"
 )
 _RULER = re.compile(r"^\s*(.)\1{9,}\s*$|^\s*$")
+_FAILURE = re.compile(
+    r"^E {3,}\S|^FAILED |^\s*● |^\s*--- FAIL|panicked at |^error(?:\[|:)|^\s*(?:Expected|Received|Actual|Got|Want)\b.*:|^\s*\d+\) .*[:.]$"
+    r"|^\w*(?:Error|Exception)\b.*:|^Caused by:|^not ok \d"
+)
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,40}")
 _WIDE = re.compile(r"(?<=\S) {4,}(?=\S)|([=_-])\1{7,}")
 
@@ -26,6 +30,7 @@ def layout(lines: Sequence[str]) -> Layout:
         if starts:
             last = i
     prior = {i: -0.5 for i, line in enumerate(lines) if _RULER.match(line)}
+    prior |= {i: 1.5 for i, line in enumerate(lines) if _FAILURE.search(line)}
     tail = range(max(0, len(lines) - 40), len(lines))
     first = [i for i in tail if _SUMMARY.search(lines[i]) and len(lines[i]) < 200][-3:]
     return Layout([squeeze(line) for line in lines], up=up, prior=prior, first=first[::-1], siblings=commits)

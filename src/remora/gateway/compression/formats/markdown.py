@@ -36,6 +36,7 @@ def headings(lines: Sequence[str]) -> dict[int, int]:
 def layout(lines: Sequence[str], numbered: bool) -> Layout:
     level = headings(lines)
     up, stack, prior = [], [], {}
+    inside: list[int] = []
     fenced, item = False, (-1, 0)
     for i, line in enumerate(lines):
         if i in level:
@@ -64,4 +65,5 @@ def layout(lines: Sequence[str], numbered: bool) -> Layout:
             prior[i] = -0.5
         elif fenced:
             prior[i] = 0.2
-    return Layout(lines, up=up, prior=prior, numbered=numbered)
+            inside.append(i)
+    return Layout(lines, up=up, prior=prior, numbered=numbered, code=inside)

@@ -28,7 +28,7 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
         first_of.setdefault(unit.line, i)
     analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), _up(layout, units, first_of), layout.siblings)
     prior = np.zeros(len(units))
-    for line, worth in layout.prior.items():
+    for line, worth in layout.priors(job.query).items():
         prior[first_of[line]] = worth
     score, plain = ranking(analysis, job.query, prior)
     budget = job.chars - reserve(job, layout.unit) - len(layout.header) - 1
