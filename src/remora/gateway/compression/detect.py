@@ -11,7 +11,7 @@ from typing import Any
 
 from remora.gateway.compression.formats.values import is_json
 
-SAMPLE = 16_384  # characters of head and of tail, enough to know a type by its lines
+SAMPLE = 8_192  # characters of head and of tail, enough to know a type by its lines
 _PATH_ARGUMENTS = ("path", "file", "filepath", "file_path", "filename", "uri", "url")
 _READ_WORDS = {"read", "view", "open", "cat"}
 _SLICE_ARGUMENTS = {"offset", "limit", "head", "tail", "lines", "start_line", "end_line", "range", "view_range", "page"}

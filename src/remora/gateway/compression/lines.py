@@ -32,6 +32,7 @@ class Layout:
     title: dict[int, int] = field(default_factory=dict)  # per outermost line: the line that names its record
     numbered: bool = False  # gaps name line ranges (file reads)
     code: Sequence[int] = ()  # lines of code inside other text
+    faint: frozenset[int] = frozenset()  # lines that place others but are seldom the answer themselves
     indexed: bool = False  # every line carries its number: gaps need no line of their own
     header: str = ""  # stands before everything
 

@@ -11,32 +11,81 @@ import functools
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remora.gateway.compression.words import ASKING, JOINED, STOP, TOKEN, forms, stem, table
+from remora.gateway.compression.words import ASKING, CHUNK, JOINED, STOP, TOKEN, Table, forms, parts, stem, table
 
 if TYPE_CHECKING:
     from remora.gateway.compression.words import Floats
 
 # Words of trouble: the first group says it outright, the second only makes a line suspicious.
 _TROUBLE = re.compile(
-    r"(?i)(?<![a-z])(?:error|errors|err|fail(?:ed|ure|ures|s|ing)?|exception|traceback|fatal|panic(?:ked)?|critical"
-    r"|crash(?:ed|es)?|segfault|oom\w*|abort(?:ed)?|denied|refused|unhandled|emerg\w*|severe|E\s{3})(?![a-z])"
-    r"|[a-z](?:Error|Exception|Failure|BackOff|Killed)\b"
+    r"(?:errors?|err|fail(?:ed|ures?|s|ing)?|exceptions?|traceback|fatal|panic(?:ked)?|critical|crash(?:ed|es)?|segfault"
+    r"|oom\w*|abort(?:ed)?|denied|refused|unhandled|emerg\w*|severe)$|.*[a-z](?:error|exception|failure|backoff|killed)$"
 )
 _SUSPECT = re.compile(
-    r"(?i)(?<![a-z])(?:warn(?:ing|ings)?|alert|timeouts?|timed out|unable|cannot|can't|could not|not found|missing|invalid"
-    r"|expir(?:ed|es|ing|y)|corrupt(?:ed|ion)?|mismatch(?:ed)?|deprecated|blocked|rejected|retr(?:y|ied|ies|ying)|skipp(?:ed|ing)"
-    r"|dropp(?:ed|ing)|lost|leak(?:s|ed|ing)?|exceed(?:s|ed|ing)?|over (?:the )?(?:limit|quota)|full|unreachable|unhealthy|violat\w+"
-    r"|unsafe|insecure|vulnerab\w+|security|quarantin\w+|overload\w*|throttl\w+|dead(?:lock)?|killed|destroy(?:ed)?|conflict(?:s)?"
-    r"|duplicate[sd]?|unexpected\w*|stuck|stopped|paused|failing|urgent|important|caution|danger\w*|irreversible)(?![a-z])"
+    r"(?:warn(?:ings?)?|alert|timeouts?|timed|unable|cannot|missing|invalid|expir(?:ed|es|ing|y)|corrupt(?:ed|ion)?"
+    r"|mismatch(?:ed)?|deprecated|blocked|rejected|retr(?:y|ied|ies|ying)|skipp(?:ed|ing)|dropp(?:ed|ing)|lost"
+    r"|leak(?:s|ed|ing)?|exceed(?:s|ed|ing)?|full|unreachable|unhealthy|violat\w+|unsafe|insecure|vulnerab\w+|security"
+    r"|quarantin\w+|overload\w*|throttl\w+|dead(?:lock)?|killed|destroy(?:ed)?|conflicts?|duplicate[sd]?|unexpected\w*"
+    r"|stuck|stopped|paused|failing|urgent|important|caution|danger\w*|irreversible|notfound)$"
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?|(?<=[a-zA-Z_=-])\d+(?:\.\d+)?")
 _MASK = re.compile(r"[0-9a-f]{6,}|\d+")
-_QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'|[0-9a-f]{6,}|\d+')
+_QUOTED = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'|[0-9a-f]{6,}|\d+')
 
 
 _QUOTES = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|`([^`]+)`|“([^”]+)”")
+
+
+class _Chunk(NamedTuple):
+    """One word or joined name of a text, taken apart once."""
+
+    low: frozenset[str]
+    forms: frozenset[str]
+    ids: tuple[int, ...] = ()
+    trouble: frozenset[str] = frozenset()
+    suspect: frozenset[str] = frozenset()
+
+
+class _Chunks:
+    """Every distinct word of a text, taken apart; a cache that lives as long as one analysis."""
+
+    def __init__(self, known: Table | None) -> None:
+        self._table = known
+        self._tokens: dict[str, _Chunk] = {}
+
+    def of(self, name: str) -> _Chunk:
+        tokens = TOKEN.findall(name)
+        if len(tokens) == 1:
+            return self._token(name)
+        found = [self._token(t) for t in tokens]
+        return _Chunk(
+            frozenset().union(*(f.low for f in found)),
+            frozenset((name.casefold(),)).union(*(f.forms for f in found)),
+            tuple(i for f in found for i in f.ids),
+            frozenset().union(*(f.trouble for f in found)),
+            frozenset().union(*(f.suspect for f in found)),
+        )
+
+    def _token(self, token: str) -> _Chunk:
+        found = self._tokens.get(token)
+        if found is None:
+            found = self._tokens[token] = self._read(token)
+        return found
+
+    def _read(self, token: str) -> _Chunk:
+        low = token.casefold()
+        alone = frozenset((low,))
+        if token.isdigit():
+            return _Chunk(alone, alone)
+        inner = parts(token)
+        every = alone.union(stem(p) for p in inner if len(p) > 2 or not p.isascii())
+        none: frozenset[str] = frozenset()
+        return _Chunk(
+            alone, every, self._table.ids_of(inner) if self._table else (),
+            alone if _TROUBLE.match(low) else none, alone if _SUSPECT.match(low) else none,
+        )  # fmt: skip
 
 
 class Units:
@@ -61,31 +110,41 @@ class Units:
     def _read(self, texts: Sequence[str]) -> None:
         import numpy as np
 
-        known: dict[str, tuple[str, set[str], list[int]]] = {}
+        known: dict[str, _Chunk] = {}
+        chunks = _Chunks(self._table)
         found: dict[str, list[int]] = collections.defaultdict(list)
-        plain: list[set[str]] = []
+        plain: list[frozenset[str]] = []
         ids: list[list[int]] = []
+        trouble: list[set[str]] = []
+        suspect: list[set[str]] = []
         for i, text in enumerate(texts):
-            mine = {j.lower() for j in JOINED.findall(text)}
+            mine: set[str] = set()
             low: set[str] = set()
             near: list[int] = []
-            for token in TOKEN.findall(text):
-                seen = known.get(token)
-                if seen is None:
-                    seen = known[token] = (
-                        token.casefold(), forms(token), self._table.ids(token) if self._table else [],
-                    )  # fmt: skip
-                low.add(seen[0])
-                mine |= seen[1]
-                near += seen[2]
-            plain.append(low)
+            bad: set[str] = set()
+            odd: set[str] = set()
+            for name in CHUNK.findall(text):
+                chunk = known.get(name)
+                if chunk is None:
+                    chunk = known[name] = chunks.of(name)
+                low |= chunk.low
+                mine |= chunk.forms
+                near += chunk.ids
+                if chunk.trouble:
+                    bad |= chunk.trouble
+                if chunk.suspect:
+                    odd |= chunk.suspect
+            plain.append(frozenset(low))
             ids.append(near or [-1])
+            trouble.append(bad)
+            suspect.append(odd)
             for form in mine:
                 found[form].append(i)
         self.forms = found
         frequency = collections.Counter(w for low in plain for w in low)
         rarity = {w: math.log(1 + self.n / c) for w, c in frequency.items()}
         self.rare = np.array([math.fsum(rarity[w] for w in low) / (8 + len(low)) for low in plain])
+        self.trouble, self.suspect = _rated(trouble), _rated(suspect)
         if self._table is not None:
             self._index(ids)
 
@@ -106,8 +165,7 @@ class Units:
         import numpy as np
 
         n = max(1, self.n)
-        masked = [_MASK.sub("#", t) for t in texts]
-        loose = [_QUOTED.sub("#", t) for t in texts]
+        masked, loose = _shapes(_MASK, texts), _shapes(_QUOTED, texts)
         count, wide = collections.Counter(masked), collections.Counter(loose)
         self.odd = np.array([math.log(n / count[m]) for m in masked])
         self.wide = np.array([math.log(n / wide[m]) for m in loose])
@@ -123,8 +181,6 @@ class Units:
             key = text.strip()
             self.repeat[i] = key in seen
             seen.add(key)
-        self.trouble = _rated(texts, _TROUBLE)
-        self.suspect = _rated(texts, _SUSPECT)
         self.outlier = _outliers(texts, masked, count)
 
     # ---------------------------------------------------------------- without a question
@@ -305,14 +361,20 @@ def _asking() -> frozenset[str]:
     return frozenset(ASKING) | {stem(w) for w in ASKING}
 
 
-def _rated(texts: Sequence[str], pattern: re.Pattern[str]) -> Floats:
-    """1 where a word of the pattern stands, less where that word is common in this document."""
+def _shapes(mask: re.Pattern[str], texts: Sequence[str]) -> list[str]:
+    """Every text with what varies blotted out; in one go where texts can be told apart afterwards."""
+    if any("\n" in t for t in texts):
+        return [mask.sub("#", t) for t in texts]
+    return mask.sub("#", "\n".join(texts)).split("\n") if texts else []
+
+
+def _rated(hits: Sequence[set[str]]) -> Floats:
+    """1 for a unit with such a word, less where the word is common in this document."""
     import numpy as np
 
-    hits = [{h.lower() for h in pattern.findall(t)} for t in texts]
     count = collections.Counter(h for mine in hits for h in mine)
-    full = math.log(1 + max(1, len(texts)))
-    return np.array([max((math.log(1 + len(texts) / count[h]) / full for h in mine), default=0.0) for mine in hits])
+    full = math.log(1 + max(1, len(hits)))
+    return np.array([max((math.log(1 + len(hits) / count[h]) / full for h in mine), default=0.0) for mine in hits])
 
 
 def _outliers(texts: Sequence[str], masked: list[str], count: collections.Counter[str]) -> Floats:
@@ -350,10 +412,10 @@ def strength(query: str) -> float:
     return min(1.0, max(P["least"], (len(words) - P["asks"] * len(asking) + 2 * names) / P["enough"]))
 
 
-def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Floats]:
+def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | float = 1.0) -> tuple[Floats, Floats]:
     """(score by which units are chosen, worth without the question): rounded, so that ties are ties everywhere.
 
-    `prior` is what structure alone says. A question that names much replaces unusualness, a vague one only adds to it.
+    `prior` is what structure alone says, `weight` how much a unit's own score counts. A question that names much replaces unusualness, a vague one only adds to it.
     """
     import numpy as np
 
@@ -361,7 +423,7 @@ def ranking(units: Units, query: str | None, prior: Floats) -> tuple[Floats, Flo
     trust = strength(query) if query else 0.0
     score = plain
     if query and trust:
-        asked = units.answers(query) * trust
+        asked = units.answers(query) * trust * weight
         steady = (
             P["base"] * units.rare + P["qodd"] * units.odd + P["qerror"] * (2 * units.trouble + units.suspect)
             + P["qprior"] * prior + P["plain"] * plain

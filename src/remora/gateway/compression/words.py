@@ -19,6 +19,7 @@ SHA256 = "f388574493c476fc5d5e890fc22595e0d345fd412eb54d64a138c42376a18910"
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 TOKEN = re.compile(r"\w+")
 JOINED = re.compile(r"\w+(?:[-.:/+@]\w+)+")
+CHUNK = re.compile(r"\w+(?:[-.:/+@]\w+)*")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 STOP = frozenset(
     """the a an of is to in and or for on with what which does do how where when was were it its that this by from at be
@@ -81,9 +82,13 @@ class Table:
             found = self._known[word] = next((self.number[f] for f in _shorter(word) if f in self.number), -1)
         return found
 
-    def ids(self, token: str) -> list[int]:
-        found = (self.id(w) for w in parts(token) if len(w) > 1 and w not in STOP and not w.isdigit())
-        return [i for i in found if i >= 0]
+    def ids(self, token: str) -> tuple[int, ...]:
+        return self.ids_of(parts(token))
+
+    def ids_of(self, words: list[str]) -> tuple[int, ...]:
+        """Stop words, single letters and numbers fall out."""
+        found = (self.id(w) for w in words if len(w) > 1 and w not in STOP and not w.isdigit())
+        return tuple(i for i in found if i >= 0)
 
     def rows(self, ids: Ints) -> Floats:
         """Whole numbers: float32 products of 256 of them are exact on every machine."""

@@ -258,7 +258,8 @@ def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) ->
     prior = np.zeros(len(units))
     for line, worth in layout.priors(question).items():
         prior[first_of[line]] = worth
-    score, _ = ranking(analysis, question, prior)
+    weight = np.array([0.5 if u.line in layout.faint else 1.0 for u in units])
+    score, _ = ranking(analysis, question, prior, weight)
     shown = {_bare(line) for line in seen.split("\n")}
     chosen: dict[int, list[int]] = {}
     left, total = limit - 40, 0

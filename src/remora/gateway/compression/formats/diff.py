@@ -11,7 +11,7 @@ _FILE = re.compile(r"^(?:diff |index |--- |\+\+\+ |Only in |Binary files |new fi
 
 
 def layout(lines: Sequence[str]) -> Layout:
-    up, prior = [], {}
+    up, prior, headers = [], {}, []
     file, hunk, header = -1, -1, False
     for i, line in enumerate(lines):
         if line.startswith("@@"):
@@ -22,6 +22,7 @@ def layout(lines: Sequence[str]) -> Layout:
             if not header:
                 file = i
             header, hunk = True, -1
+            headers.append(i)
             up.append(file if file != i else -1)
             prior[i] = 0.8 if line.startswith("+++ ") else 0.0
         else:
@@ -29,7 +30,7 @@ def layout(lines: Sequence[str]) -> Layout:
             up.append(hunk if hunk >= 0 else file)
             changed = line[:1] in "+-" and line[1:].strip()
             prior[i] = 0.6 if changed else -0.8 if hunk >= 0 else 0.0
-    return Layout(lines, up=up, prior=prior)
+    return Layout(lines, up=up, prior=prior, faint=frozenset(headers))
 
 
 def _pair(lines: Sequence[str], i: int) -> bool:

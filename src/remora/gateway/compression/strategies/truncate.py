@@ -30,7 +30,8 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     prior = np.zeros(len(units))
     for line, worth in layout.priors(job.query).items():
         prior[first_of[line]] = worth
-    score, plain = ranking(analysis, job.query, prior)
+    weight = np.array([0.5 if u.line in layout.faint else 1.0 for u in units]) if layout.faint else 1.0
+    score, plain = ranking(analysis, job.query, prior, weight)
     budget = job.chars - reserve(job, layout.unit) - len(layout.header) - 1
     forced = [first_of[i] for i in (*first, *layout.first)]
     forced += _opening(units, budget * HEAD)
