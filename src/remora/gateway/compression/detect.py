@@ -12,6 +12,7 @@ from typing import Any
 from remora.gateway.compression.formats.values import is_json
 
 SAMPLE = 8_192  # characters of head and of tail, enough to know a type by its lines
+LINES = 120  # of head and of tail
 _PATH_ARGUMENTS = ("path", "file", "filepath", "file_path", "filename", "uri", "url")
 _READ_WORDS = {"read", "view", "open", "cat"}
 _SLICE_ARGUMENTS = {"offset", "limit", "head", "tail", "lines", "start_line", "end_line", "range", "view_range", "page"}
@@ -137,7 +138,8 @@ def by_content(text: str) -> str:
 def _sample(text: str) -> list[str]:
     if len(text) > 2 * SAMPLE:
         text = text[:SAMPLE] + "\n" + text[-SAMPLE:]
-    return [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
+    return lines if len(lines) <= 2 * LINES else [*lines[:LINES], *lines[-LINES:]]
 
 
 def _share(lines: list[str], pattern: re.Pattern[str]) -> float:

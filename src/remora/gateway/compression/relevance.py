@@ -49,7 +49,9 @@ class _Chunk(NamedTuple):
 
 
 class _Chunks:
-    """Every distinct word of a text, taken apart; a cache that lives as long as one analysis."""
+    """Words taken apart, kept from text to text: most of them come again."""
+
+    MOST = 20_000
 
     def __init__(self, known: Table | None) -> None:
         self._table = known
@@ -71,6 +73,8 @@ class _Chunks:
     def _token(self, token: str) -> _Chunk:
         found = self._tokens.get(token)
         if found is None:
+            if len(self._tokens) >= self.MOST:
+                self._tokens.clear()
             found = self._tokens[token] = self._read(token)
         return found
 
@@ -86,6 +90,11 @@ class _Chunks:
             alone, every, self._table.ids_of(inner) if self._table else (),
             alone if _TROUBLE.match(low) else none, alone if _SUSPECT.match(low) else none,
         )  # fmt: skip
+
+
+@functools.cache
+def _chunks() -> _Chunks:
+    return _Chunks(table())
 
 
 class Units:
@@ -111,9 +120,9 @@ class Units:
         import numpy as np
 
         known: dict[str, _Chunk] = {}
-        chunks = _Chunks(self._table)
+        chunks = _chunks()
         found: dict[str, list[int]] = collections.defaultdict(list)
-        plain: list[frozenset[str]] = []
+        plain: list[set[str]] = []
         ids: list[list[int]] = []
         trouble: list[set[str]] = []
         suspect: list[set[str]] = []
@@ -134,7 +143,7 @@ class Units:
                     bad |= chunk.trouble
                 if chunk.suspect:
                     odd |= chunk.suspect
-            plain.append(frozenset(low))
+            plain.append(low)
             ids.append(near or [-1])
             trouble.append(bad)
             suspect.append(odd)
@@ -392,8 +401,9 @@ def _outliers(texts: Sequence[str], masked: list[str], count: collections.Counte
         if not width or width > 40:
             continue
         values = np.array([[float(v[:15]) for v in x[:width]] for x in numbers])
-        middle = np.median(values, 0)
-        spread = np.median(np.abs(values - middle), 0) * 1.4826
+        half = len(values) // 2  # np.median would import half of numpy for this
+        middle = np.sort(values, 0)[half]
+        spread = np.sort(np.abs(values - middle), 0)[half] * 1.4826
         far = np.abs(values - middle) / np.where(spread > 0, spread, np.inf)
         steady = (np.diff(values, axis=0) >= 0).mean(0) > 0.95  # counters and clocks rise: no outliers
         far[:, steady] = 0
