@@ -82,7 +82,16 @@ def compress(
         budget = by_model(model)
     handle = handle_of(text)
     cleaned = clean(text, found, hints, switches)
-    job = Job(cleaned.text, cleaned.kind, 0, query.strip()[:1_000] if query else None, hints, handle, pointer, options or Options())
+    job = Job(
+        cleaned.text,
+        cleaned.kind,
+        0,
+        query.strip()[:1_000] if query else None,
+        hints,
+        handle,
+        pointer,
+        options or Options(),
+    )
     draft = _within(job, budget, name, model)
     removed = cleaned.lossy and draft.complete
     body = draft.body

@@ -22,8 +22,7 @@ _SUFFIXES = {
     "svg": "xml", "csv": "csv", "tsv": "csv", "diff": "diff", "patch": "diff", "log": "log", "yaml": "yaml",
     "yml": "yaml", "toml": "yaml", "ini": "yaml", "cfg": "yaml", "env": "yaml", "txt": "",
 } | dict.fromkeys(
-    "js jsx ts tsx mjs cjs mts cts c h cc cpp hpp cxx rs go java kt kts scala swift rb php cs sh bash zsh sql lua r jl "
-    "pl pm hs ml ex exs erl clj dart vue svelte css scss less proto graphql tf zig nim m mm f90 vb ps1".split(),
+    ["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "c", "h", "cc", "cpp", "hpp", "cxx", "rs", "go", "java", "kt", "kts", "scala", "swift", "rb", "php", "cs", "sh", "bash", "zsh", "sql", "lua", "r", "jl", "pl", "pm", "hs", "ml", "ex", "exs", "erl", "clj", "dart", "vue", "svelte", "css", "scss", "less", "proto", "graphql", "tf", "zig", "nim", "m", "mm", "f90", "vb", "ps1"],
     "code",
 )  # fmt: skip
 _MIMES = {
@@ -54,6 +53,7 @@ _NODE = re.compile(r"^\s*- (?:/\w+: |\w+(?: \"[^\n]*\")?(?: \[[^\]\n]+\])*:?(?: 
 _HEADING = re.compile(r"^(?:#{1,6} \S|(?:=|-|~|\^|\"|\*){4,}\s*$)")
 _MARKUP = re.compile(r"^\s*(?:[-*+] |\d+\. |> |\|.*\|$)|\]\(\S+\)|^```|``[^`]+``|\*\*\S")
 _YAML_LINE = re.compile(r"^\s*(?:- )*[\w.\"'/@$-]+\s*(?::(?:\s|$)|=\s)|^\s*\[+[\w.\"' -]+\]+\s*$|^\s*- |^\s*#|^---$")
+_OUTER = re.compile(r"(?:- )?[\w.\"'/$-]+:(?:\s|$)|- |#|---|\.\.\.")
 _CODE_LINE = re.compile(
     r"[;{}]\s*$|^\s*(?:def|class|import|from|return|if|for|while|function|const|let|var|export|public|private|static|func"
     r"|fn|use|package|struct|impl|#include|#define|try|else|elif|switch|case|type|interface|enum)\b"
@@ -169,7 +169,12 @@ def csv_delimiter(lines: list[str]) -> str:
     """The one delimiter that gives the same number of fields, at least two, in at least five lines; else empty."""
     for mark in (",", "\t", ";", "|"):
         counts = [len(row) for row in csv.reader(io.StringIO("\n".join(lines[:300])), delimiter=mark) if row]
-        if len(counts) >= 5 and counts[0] >= 2 and counts.count(counts[0]) >= 0.98 * len(counts) and _dense(lines, mark):
+        if (
+            len(counts) >= 5
+            and counts[0] >= 2
+            and counts.count(counts[0]) >= 0.98 * len(counts)
+            and _dense(lines, mark)
+        ):
             return mark
     return ""
 
@@ -223,7 +228,10 @@ def _listing(text: str, lines: list[str]) -> bool:
 
 
 def _config(text: str, lines: list[str]) -> bool:
-    if len(re.findall(r"^\[\[?[\w.\"' :/-]+\]\]?\s*(?:#.*)?$", text, re.M)) >= 2 and _share(lines, _YAML_LINE) > 0.3:
+    if len(re.findall(r"^\[\[?[\w.\"' :/-]+\]\]?\s*(?:#.*)?$", text, re.M)) >= 2 and _share(lines, _YAML_LINE) > 0.15:
+        return True
+    outer = [line for line in lines if line[:1] not in (" ", "\t")]
+    if len(outer) >= 3 and all(_OUTER.match(line) for line in outer) and any(line[:1] != "#" for line in outer):
         return True
     keyed = _share(lines, re.compile(r"^\s*(?:- )*[\w.\"'/@$-]+:(?:\s|$)|^\s*- "))
     return keyed > 0.45 and _share(lines, _YAML_LINE) > 0.55 and _share(lines, re.compile(r"[;{]\s*$")) < 0.1
@@ -235,9 +243,13 @@ def _fenced(text: str, lines: list[str]) -> bool:
 
 
 def _python(text: str, lines: list[str]) -> bool:
-    starts = _share(lines, re.compile(r"^\s*(?:def|class|import|from \S+ import|@\w|async def|elif|except|self\.)\b|:\s*$|\"\"\""))
-    return starts > 0.12 and _share(lines, re.compile(r"[;{]\s*$")) < 0.08 and bool(
-        re.search(r"^(?:def|class|import|from|async def)\b.*", text, re.M)
+    starts = _share(
+        lines, re.compile(r"^\s*(?:def|class|import|from \S+ import|@\w|async def|elif|except|self\.)\b|:\s*$|\"\"\"")
+    )
+    return (
+        starts > 0.12
+        and _share(lines, re.compile(r"[;{]\s*$")) < 0.08
+        and bool(re.search(r"^(?:def|class|import|from|async def)\b.*", text, re.M))
     )
 
 

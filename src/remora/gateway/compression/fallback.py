@@ -46,8 +46,16 @@ def _document(job: Job) -> Draft:
     parts = [f"{dump(k)}:{dump(v)}" for k, v in value.items()] if isinstance(value, dict) else [dump(v) for v in value]
     kept = _ends(parts, job.chars - reserve(job, "members") - 40)
     body = ",".join(parts[i] for i in kept)
-    draft = Draft("{" + body + "}" if isinstance(value, dict) else "[" + body + "]", "headtail_fallback", len(kept), len(parts), "members")
-    return Draft(with_remark(draft.body, value, remark(job, draft)), draft.label, draft.kept, draft.total, "members", True)
+    draft = Draft(
+        "{" + body + "}" if isinstance(value, dict) else "[" + body + "]",
+        "headtail_fallback",
+        len(kept),
+        len(parts),
+        "members",
+    )
+    return Draft(
+        with_remark(draft.body, value, remark(job, draft)), draft.label, draft.kept, draft.total, "members", True
+    )
 
 
 def _ends(parts: list[str], room: int) -> list[int]:
@@ -63,14 +71,22 @@ def _ends(parts: list[str], room: int) -> list[int]:
     return [*range(head), *range(tail, len(parts))]
 
 
-_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
+_SCALAR = re.compile(
+    r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null'
+)
 
 
 def _elements(job: Job) -> Draft:
     """JSON that cannot be rewritten faithfully (duplicate keys, NaN, lone surrogates): its scalars, as they stand, in a list."""
     parts = [m[0] for m in _SCALAR.finditer(job.text)]
     kept = _ends(parts, job.chars - reserve(job, "values") - 40)
-    draft = Draft("[" + ",".join(parts[i] for i in kept) + "]", "headtail_fallback", len(kept), max(len(parts), len(kept) + 1), "values")
+    draft = Draft(
+        "[" + ",".join(parts[i] for i in kept) + "]",
+        "headtail_fallback",
+        len(kept),
+        max(len(parts), len(kept) + 1),
+        "values",
+    )
     return Draft(with_remark(draft.body, [], remark(job, draft)), draft.label, draft.kept, draft.total, "values", True)
 
 

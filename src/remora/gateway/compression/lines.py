@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-_WANTS_CODE = re.compile(r"(?i)\b(?:command|code|example|snippet|sample|usage|syntax|invocation|call|install|typed?)s?\b")
+_WANTS_CODE = re.compile(
+    r"(?i)\b(?:command|code|example|snippet|sample|usage|syntax|invocation|call|install|typed?)s?\b"
+)
 LONG = 240  # characters; a longer line is chosen piece by piece
 
 
@@ -46,7 +48,8 @@ class Layout:
         """Lines without which a line of a record cannot be understood: those above it and the record's name."""
         if self.up is None or not self.siblings:
             return []
-        found, at = [], line
+        found: list[int] = []
+        at = line
         while self.up[at] >= 0 and len(found) < 8:
             at = self.up[at]
             found.append(at)

@@ -162,7 +162,9 @@ class Units:
 
         frequency = collections.Counter(i for near in ids for i in set(near))
         self.starts = np.cumsum([0] + [len(near) for near in ids])[:-1]
-        distinct, self.inverse = np.unique(np.fromiter((i for near in ids for i in near), np.int64), return_inverse=True)
+        distinct, self.inverse = np.unique(
+            np.fromiter((i for near in ids for i in near), np.int64), return_inverse=True
+        )
         self.words = np.maximum(distinct, 0)
         self.idf = np.array(
             [math.log(1 + self.n / frequency[i]) if i >= 0 else 0.0 for i in distinct.tolist()], dtype=np.float32
@@ -238,7 +240,7 @@ class Units:
         wanted = {j.lower() for j in JOINED.findall(query)}
         for token in TOKEN.findall(query):
             wanted |= forms(token)
-        rows = []
+        rows: list[Floats] = []
         for form in sorted(wanted - STOP):
             places = self.forms.get(form)
             if places:
@@ -252,7 +254,7 @@ class Units:
         import numpy as np
 
         tokens = [t.casefold() for t in TOKEN.findall(query)]
-        rows = []
+        rows: list[Floats] = []
         for pair in sorted(set(zip(tokens, tokens[1:], strict=False))):
             both = set(self.forms.get(pair[0], ())) & set(self.forms.get(pair[1], ()))
             if not both or len(both) > 0.3 * self.n + 3 or (pair[0] in ASKING and pair[1] in STOP):
@@ -263,7 +265,9 @@ class Units:
                 row = np.zeros(self.n)
                 row[places] = math.log(1 + self.n / len(places)) * P["phrase"]
                 rows.append(row)
-        for quoted in sorted({q for found in _QUOTES.findall(query) if len(q := " ".join("".join(found).casefold().split())) > 2}):
+        for quoted in sorted(
+            {q for found in _QUOTES.findall(query) if len(q := " ".join("".join(found).casefold().split())) > 2}
+        ):
             places = [i for i, text in enumerate(self._texts) if quoted in " ".join(text.casefold().split())]
             if places and len(places) <= 0.3 * self.n + 3:
                 row = np.zeros(self.n)
@@ -321,10 +325,9 @@ class Units:
             around[:, self.up < 0] = 0
         for layer in self._layers():
             above = self.up[layer]
-            around[:, layer] = np.maximum(
-                around[:, layer], np.maximum(own[:, above], around[:, above]) * P["above"]
-            )
-        return np.maximum(best, around)
+            around[:, layer] = np.maximum(around[:, layer], np.maximum(own[:, above], around[:, above]) * P["above"])
+        found: Floats = np.maximum(best, around)
+        return found
 
     def _rise(self, own: Floats) -> Floats:
         """What stands deeper speaks for what stands above it."""
@@ -335,7 +338,9 @@ class Units:
             above = self.up[layer]
             order = np.argsort(above, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(above[order]) != 0])
-            top = np.maximum.reduceat(risen[:, layer[order]], starts, axis=1) * (P["risesib"] if self.siblings else P["rise"])
+            top = np.maximum.reduceat(risen[:, layer[order]], starts, axis=1) * (
+                P["risesib"] if self.siblings else P["rise"]
+            )
             heads = above[order][starts]
             risen[:, heads] = np.maximum(risen[:, heads], top)
         return risen
@@ -359,7 +364,7 @@ class Units:
         return self._layered
 
 
-PARTS = P = dict(least=0.2, asks=2.0, enough=2.0, 
+PARTS = P = dict(least=0.2, asks=2.0, enough=2.0,
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
     sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.3, phrase=0.8, company=1.0, qodd=0.2, qprior=0.4, plain=0.2, qerror=0.25, smooth=0.3,
 )  # fmt: skip

@@ -57,7 +57,11 @@ def join(key: str, name: str) -> str:
 
 def _values(value: Any, depth: int, key: str = "") -> list[Section]:
     found: list[Section] = []
-    members = [(join(key, k), v) for k, v in value.items()] if isinstance(value, dict) else [(f"{key}[{i}]", v) for i, v in enumerate(value)]
+    members = (
+        [(join(key, k), v) for k, v in value.items()]
+        if isinstance(value, dict)
+        else [(f"{key}[{i}]", v) for i, v in enumerate(value)]
+    )
     for name, member in members:
         if depth > 1 and isinstance(member, (dict, list)) and member:
             found += _values(member, depth - 1, name)

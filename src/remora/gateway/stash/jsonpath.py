@@ -124,7 +124,9 @@ class _Reader:
         self.at = found.end()
         if not found[2]:
             index = int(found[1])
-            return lambda root, node: iter([node[index]] if isinstance(node, list) and -len(node) <= index < len(node) else [])
+            return lambda root, node: iter(
+                [node[index]] if isinstance(node, list) and -len(node) <= index < len(node) else []
+            )
         cut = slice(*(int(g) if g else None for g in (found[1], found[3], found[4])))
         if cut.step == 0:
             return lambda root, node: iter([])
@@ -187,7 +189,9 @@ class _Reader:
             def nodes(root: Any, node: Any) -> list[Any]:
                 return list(_walk(root, root if absolute else node, steps))
 
-            return (lambda root, node: next(iter(nodes(root, node)), _NOTHING)), (lambda root, node: bool(nodes(root, node)))
+            return (lambda root, node: next(iter(nodes(root, node)), _NOTHING)), (
+                lambda root, node: bool(nodes(root, node))
+            )
         literal: Any = {"true": True, "false": False, "null": None}.get(found["word"] or "", _NOTHING)
         if found["string"]:
             literal = _unquoted(found["string"])

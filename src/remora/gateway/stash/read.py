@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from remora.gateway.compression.detect import Hints
 from remora.gateway.compression.formats import json as documents
 from remora.gateway.compression.formats import table as tables
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
-from remora.gateway.compression.job import Hints, analysed, ranked
-from remora.gateway.compression.lines import partial, pieces
+from remora.gateway.compression.job import analysed, ranked
+from remora.gateway.compression.lines import LONG, partial, pieces
 from remora.gateway.compression.relevance import ranking
 from remora.gateway.compression.sections import join, pick, split
 from remora.gateway.compression.strategies.progressive import page_end
@@ -105,7 +106,14 @@ def by_lines(text: str, request: Request) -> Answer:
             line = lines[number - 1]
             if out and size + len(line) + 1 > request.limit:
                 rest = f"{number}-{wanted[-1][1]}"
-                return Answer("\n".join([*out, f'[rem: lines to {number - 1} of {len(lines)} | next: read_more("{request.handle}", q="{rest}")]']))
+                return Answer(
+                    "\n".join(
+                        [
+                            *out,
+                            f'[rem: lines to {number - 1} of {len(lines)} | next: read_more("{request.handle}", q="{rest}")]',
+                        ]
+                    )
+                )
             if len(line) > request.limit:
                 start = sum(len(text_line) + 1 for text_line in lines[: number - 1])
                 pieces_of = Request(request.handle, "range", offset=start, limit=request.limit)
@@ -153,7 +161,11 @@ def _values(text: str, asked: list[str], request: Request) -> Answer:
             found[key] = "[" + ",".join(map(dump, matches)) + "]" if span else dump(matches[0])
     if not found:
         return Answer(f"no match; nearest: {_nearest(split(text, 'json'), request.q)}")
-    shown = next(iter(found.values())) if len(asked) == 1 else "{" + ",".join(f"{dump(k)}:{v}" for k, v in found.items()) + "}"
+    shown = (
+        next(iter(found.values()))
+        if len(asked) == 1
+        else "{" + ",".join(f"{dump(k)}:{v}" for k, v in found.items()) + "}"
+    )
     if len(shown) > request.limit:
         return Answer(_paged(shown, request, "section"))
     return Answer(shown if not unknown else f"{shown}\n[rem: unknown: {', '.join(unknown)}]")
@@ -194,7 +206,11 @@ def by_pattern(text: str, kind: str, request: Request) -> Answer:
         size += cost
         last = max(last, stop - 1)
         at += 1
-    onward = f' | next: read_more("{request.handle}", mode="grep", q={dump(request.q)}, offset={at})' if at < len(hits) else ""
+    onward = (
+        f' | next: read_more("{request.handle}", mode="grep", q={dump(request.q)}, offset={at})'
+        if at < len(hits)
+        else ""
+    )
     return Answer("\n".join([*out, f"[rem: matches {request.offset + 1}-{at} of {len(hits)}{onward}]"]))
 
 
@@ -253,7 +269,11 @@ def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) ->
     first_of: dict[int, int] = {}
     for i, unit in enumerate(units):
         first_of.setdefault(unit.line, i)
-    up = tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units) if layout.up is not None else None
+    up = (
+        tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
+        if layout.up is not None
+        else None
+    )
     analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
     prior = np.zeros(len(units))
     for line, worth in layout.priors(question).items():
@@ -335,7 +355,7 @@ def _inner(document: documents.Document, unit: int, shown: str) -> str:
 def _cells(table: tables.Table, row: int) -> str:
     """A row as it stands in a table, long cells left to their own lines."""
     cells = (tables.cell_text(table, row, i) for i in table.varying)
-    return "[" + ",".join(cell if len(cell) <= documents.LONG + 2 else '"…"' for cell in cells) + "]"
+    return "[" + ",".join(cell if len(cell) <= LONG + 2 else '"…"' for cell in cells) + "]"
 
 
 def _shown(document: documents.Document, unit: int) -> str:

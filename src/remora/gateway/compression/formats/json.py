@@ -12,7 +12,7 @@ from remora.gateway.compression.lines import LONG, cut_points
 
 GAP = "…"
 NAMES = ("name", "id", "title", "key", "number", "path", "slug", "label", "code", "package")
-STUB_KEYS, STUB_ITEMS = 20, 30  # characters reserved for the stub of an opened object or array
+STUB_ITEMS = 30  # characters reserved for the stub of an opened array
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Document:
 
     def _name_of(self, at: int) -> int:
         node = self.nodes[at]
-        if node.kind != "object" or node.key is not None and not isinstance(self.nodes[node.parent].value, list):
+        if node.kind != "object" or (node.key is not None and not isinstance(self.nodes[node.parent].value, list)):
             return -1
         inner = [c for c in node.children if self.nodes[c].key == "metadata" for c in self.nodes[c].children]
         by_key = {self.nodes[c].key: c for c in [*inner, *node.children] if self.nodes[c].kind == "scalar"}
@@ -200,7 +200,7 @@ class Choice:
             case "text":
                 return 2 if node.column >= 0 else name + 2
             case "object":
-                return name + 2 + (STUB_KEYS if len(node.value) > 1 else 0)
+                return name + 2
             case "array":
                 return name + 2 + (STUB_ITEMS if len(node.value) > 1 else 0)
             case "table":
@@ -209,10 +209,10 @@ class Choice:
             case _:
                 table, row = node.table, node.value
                 assert table is not None
-                size = 4 + len(str(row)) + 1
+                size = 4 + len(str(row)) + 2
                 for i in table.varying:
                     long = _is_long(table.cells[row][i]) and table.columns[i] not in table.prefix
-                    size += 1 + (18 if long else len(tables.cell_text(table, row, i)))
+                    size += 2 + (18 if long else len(tables.cell_text(table, row, i)))
                 return size
 
     def add(self, unit: int, price: int) -> None:
@@ -238,9 +238,10 @@ class Choice:
         rest = len(node.value) - len(shown)
         if node.kind == "object":
             members = [
-                f"{dump(self.document.nodes[c].key)}:{self.render(c) if c in self.open else self._stub(c)}" for c in shown
+                f"{dump(self.document.nodes[c].key)}:{self.render(c) if c in self.open else self._stub(c)}"
+                for c in shown
             ]
-            if rest:
+            if rest and at == 0:  # deeper down only the remark counts them: a stub in every object would cost too much
                 members.append(f'{_free(node.value)}:"{_count(rest, "key")}"')
             return "{" + ",".join(members) + "}"
         items = [self.render(c) for c in shown]

@@ -46,6 +46,9 @@ def rows(lines: Sequence[str]) -> Layout:
     whole = all(line.count('"') % 2 == 0 for line in lines)  # else a cell spans lines and numbers would mislead
     if not whole or not lines:
         return Layout(lines, unit="rows", first=[0])
-    shown = [f"#{mark}{lines[0]}", *(f"{i}{mark}{line}" if line else "" for i, line in enumerate(lines[1:]))]
+    shown = [f"#{mark}{lines[0]}"]
+    for i, line in enumerate(lines[1:]):
+        index = f'"{i}"' if line[:1].isdigit() else str(i)  # 12,345 would read as one number
+        shown.append(f"{index}{mark}{line}" if line else "")
     total = sum(1 for line in lines[1:] if line)
     return Layout(shown, unit="rows", first=[0], indexed=True, header=f"# rem-table total={total}\n")

@@ -35,7 +35,9 @@ def headings(lines: Sequence[str]) -> dict[int, int]:
 
 def layout(lines: Sequence[str], numbered: bool) -> Layout:
     level = headings(lines)
-    up, stack, prior = [], [], {}
+    up: list[int] = []
+    stack: list[int] = []
+    prior: dict[int, float] = {}
     inside: list[int] = []
     fenced, item = False, (-1, 0)
     for i, line in enumerate(lines):

@@ -11,20 +11,27 @@ _DEFINES = re.compile(
     r"^\s*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|pub(?:\([^)]*\))?\s+|unsafe\s+|abstract\s+|final\s+)*"
     r"(?:def|class|function\*?|func|fn|interface|struct|enum|trait|impl|type|module|namespace|macro_rules!)\b"
 )
-_SIGNATURE = re.compile(r"^[A-Za-z_][\w\s*&<>:,\[\]~.]*\([^;]*$|^[\w.]+\s*=\s*function\b|^\s+(?:async\s+)?[\w$#]+\([^()]*\)\s*\{\s*$")
-_CONSTANT = re.compile(r"^(?:export\s+)?(?:const|let|var|static|final)?\s*[A-Z_a-z$][\w$]*(?:\s*:\s*[^=]+)?\s*=\s*\S|^#define\s")
+_SIGNATURE = re.compile(
+    r"^[A-Za-z_][\w\s*&<>:,\[\]~.]*\([^;]*$|^[\w.]+\s*=\s*function\b|^\s+(?:async\s+)?[\w$#]+\([^()]*\)\s*\{\s*$"
+)
+_CONSTANT = re.compile(
+    r"^(?:export\s+)?(?:const|let|var|static|final)?\s*[A-Z_a-z$][\w$]*(?:\s*:\s*[^=]+)?\s*=\s*\S|^#define\s"
+)
 _IMPORT = re.compile(r"^\s*(?:import|from\s+\S+\s+import|#include|use|package|require|using)\b")
 _RAISES = re.compile(r"^\s*(?:raise|throw|panic!|return\s+Err)\b|\b(?:throw new|throw|abort|panic)\b")
 _PARAMETER = re.compile(r"^\s+\*{0,2}\w+\s*(?::\s*[^=()]+)?=\s*[^=].*,$|^\s+\w+:\s*[\w\[\]|. \"']+(?:\s*=.*)?,$")
 _DOC = re.compile(r'^\s*[rbuRBU]?(?:"""|\'\'\')\s*\S')
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*)")
 _NAMES = re.compile(r"^\s+(?:- )?[\"']?(?:name|id|title|key|path|number|uid|slug)[\"']?\s*[:=]\s*\S")
-_STATE = re.compile(r"\[(?:checked|disabled|expanded|selected|active|pressed|invalid|level=1)\b|^\s*- (?:alert|status|dialog|heading)\b")
+_STATE = re.compile(
+    r"\[(?:checked|disabled|expanded|selected|active|pressed|invalid|level=1)\b|^\s*- (?:alert|status|dialog|heading)\b"
+)
 
 
 def parents(lines: Sequence[str]) -> list[int]:
     """For each line the nearest line above that is indented less; blank lines belong to what is before them."""
-    found, stack = [], []
+    found: list[int] = []
+    stack: list[tuple[int, int]] = []
     for i, line in enumerate(lines):
         bare = line.lstrip(" \t")
         if not bare or bare in ("}", ")", "]", "},", "),", "],", "});", "};", ")}"):
@@ -81,7 +88,7 @@ def config(lines: Sequence[str], numbered: bool) -> Layout:
             if up[i] < 0 and line.startswith(" ") and i > items[0]:
                 up[i] = max(j for j in items if j < i)
     return Layout(
-        lines if numbered else narrow(lines), up=up, siblings=True, numbered=numbered, title=_titles(lines, up)
+        lines if numbered else narrow(lines), up=up, siblings=bool(items), numbered=numbered, title=_titles(lines, up)
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remora.gateway.compression.formats.values import Number, dump
+from remora.gateway.compression.formats.values import Number, dump, joined
 
 _SEGMENT = re.compile(r'\["(?:[^"\\]|\\.)*"\]|[^.]+')
 _PLAIN = re.compile(r'[^."\[\]]+')
@@ -115,9 +115,15 @@ def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[in
     if gone:
         parts.append(f'"missing":{_numbers(gone)}')
     if len(shown) < total:
-        parts.append(f'"index":[{",".join(map(str, shown))}]')
+        parts.append(f'"index":[{", ".join(map(str, shown))}]')
     body = ",\n".join(
-        "[" + ",".join(cells.get((r, i)) or cell_text(table, r, i) for i in table.varying) + "]" for r in shown
+        "["
+        + joined(
+            [table.cells[r][i] for i in table.varying],
+            [cells.get((r, i)) or cell_text(table, r, i) for i in table.varying],
+        )
+        + "]"
+        for r in shown
     )
     parts.append(f'"rows":[{body}]')
     if len(shown) < total:
@@ -126,7 +132,7 @@ def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[in
 
 
 def _numbers(lists: dict[str, list[int]]) -> str:
-    return "{" + ",".join(f"{dump(k)}:[{','.join(map(str, v))}]" for k, v in lists.items()) + "}"
+    return "{" + ",".join(f"{dump(k)}:[{', '.join(map(str, v))}]" for k, v in lists.items()) + "}"
 
 
 def decode(shown: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -59,6 +60,15 @@ def is_json(text: str) -> bool:
     return True
 
 
+def joined(values: Sequence[Any], shown: Sequence[str]) -> str:
+    """Commas between elements, with a space between two numbers: `1,234` would read as one."""
+    out: list[str] = []
+    for i, text in enumerate(shown):
+        number = isinstance(values[i], Number)
+        out.append(f"{', ' if number and isinstance(values[i - 1], Number) else ','}{text}" if i else text)
+    return "".join(out)
+
+
 def dump(value: Any) -> str:
     """Compact JSON with every literal as it came."""
     if isinstance(value, Number):
@@ -70,5 +80,5 @@ def dump(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ",".join(f"{_quote(k)}:{dump(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(dump, value)) + "]"
+        return "[" + joined(value, list(map(dump, value))) + "]"
     return str(int(value)) if isinstance(value, int) else json.dumps(value)

@@ -58,7 +58,16 @@ def _json(job: Job, value: Any, room: int) -> Draft:
     note = f"kept {kept:,} of {len(members):,} members | more: {job.more()}"
     frame = f'{{"head":{shown},"toc":,"_rem":{dump(note)}}}'
     toc = selective.contents(job, rest, job.chars - len(frame))
-    return Draft(frame.replace('"toc":,', f'"toc":{toc},', 1) if '"toc":,' not in shown else f'{{"toc":{toc},"head":{shown},"_rem":{dump(note)}}}', "hybrid", kept, len(members), "members", done=True)
+    return Draft(
+        frame.replace('"toc":,', f'"toc":{toc},', 1)
+        if '"toc":,' not in shown
+        else f'{{"toc":{toc},"head":{shown},"_rem":{dump(note)}}}',
+        "hybrid",
+        kept,
+        len(members),
+        "members",
+        done=True,
+    )
 
 
 def _top(key: str, named: bool) -> str:

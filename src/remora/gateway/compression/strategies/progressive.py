@@ -13,7 +13,9 @@ def run(job: Job) -> Draft:
         body = job.text[: page_end(job.text, 0, max(0, job.chars - 160), job.kind)]
         note = f"\n[rem: chars 0-{len(body)} of {len(job.text)} | next: {job.more() or 'none'}]"
         return Draft(body + note, "progressive→range", len(body), len(job.text), "characters", True)
-    return Draft(page(job, 0), "progressive", min(job.options.chunk_size, len(job.text)), len(job.text), "characters", True)
+    return Draft(
+        page(job, 0), "progressive", min(job.options.chunk_size, len(job.text)), len(job.text), "characters", True
+    )
 
 
 def page(job: Job, offset: int) -> str:

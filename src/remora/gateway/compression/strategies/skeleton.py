@@ -56,7 +56,9 @@ def _named(layout: Layout, frame: list[int], job: Job) -> list[int]:
     words = set(re.findall(r"[A-Za-z_]\w{2,}", job.query))
     found: list[int] = []
     for i in frame:
-        name = re.search(r"(?:def|class|function\*?|func|fn|struct|interface|type|impl|trait)\s+\(?([A-Za-z_]\w*)", layout.lines[i])
+        name = re.search(
+            r"(?:def|class|function\*?|func|fn|struct|interface|type|impl|trait)\s+\(?([A-Za-z_]\w*)", layout.lines[i]
+        )
         if name and name[1] in words and (len(name[1]) > 5 or "_" in name[1] or f"{name[1]}(" in job.query):
             body = outline.block(layout.lines, i)
             if sum(len(layout.lines[j]) + 1 for j in body) <= 0.6 * job.chars:

@@ -26,7 +26,9 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     first_of: dict[int, int] = {}
     for i, unit in enumerate(units):
         first_of.setdefault(unit.line, i)
-    analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), _up(layout, units, first_of), layout.siblings)
+    analysis = analysed(
+        tuple(lines[u.line][u.start : u.end] for u in units), _up(layout, units, first_of), layout.siblings
+    )
     prior = np.zeros(len(units))
     for line, worth in layout.priors(job.query).items():
         prior[first_of[line]] = worth
