@@ -15,7 +15,7 @@ from remora.gateway.compression.formats.json import with_remark
 from remora.gateway.compression.formats.markdown import headings
 from remora.gateway.compression.formats.values import Unfaithful, dump, is_json, parse
 from remora.gateway.compression.job import POINTER, Draft, Job, Options, handle_of, narrowed, remark
-from remora.gateway.compression.strategies import lossless
+from remora.gateway.compression.strategies import extract_fields, lossless
 from remora.gateway.compression.tokens import estimate
 
 MARKER = "[rem: "
@@ -149,15 +149,19 @@ def run(job: Job, name: str) -> Draft:
     inner = _dominant(job)
     if inner is not None:
         return inner
-    chosen = choice(job)
-    draft = strategies.BY_NAME[chosen](job)
+    draft = chosen(job)
     return replace(draft, label=f"auto→{draft.label}")
+
+
+def chosen(job: Job) -> Draft:
+    """The lossy strategy that suits the type."""
+    if job.kind == "json":
+        return extract_fields.filled(job)
+    return strategies.BY_NAME[choice(job)](job)
 
 
 def choice(job: Job) -> str:
     match job.kind:
-        case "json":
-            return "extract_fields"
         case "ndjson" | "csv" | "table":
             return "table"
         case "log" | "test" | "gitlog":
@@ -187,7 +191,7 @@ def _dominant(job: Job) -> Draft | None:
     room = job.chars - frame
     while room > 200:
         part = job.of(text, detect(text), room)
-        draft = assembled(strategies.BY_NAME[choice(part)](part), part)
+        draft = assembled(chosen(part), part)
         body = dump({**value, name: draft.body})
         if len(body) <= job.chars:
             return Draft(body, f"auto→string:{draft.label}", draft.kept, draft.total, draft.unit, done=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -168,7 +167,10 @@ def _diff(text: str, lines: list[str]) -> bool:
 def csv_delimiter(lines: list[str]) -> str:
     """The one delimiter that gives the same number of fields, at least two, in at least five lines; else empty."""
     for mark in (",", "\t", ";", "|"):
-        counts = [len(row) for row in csv.reader(io.StringIO("\n".join(lines[:300])), delimiter=mark) if row]
+        try:
+            counts = [len(row) for row in csv.reader((s.replace("\r", "") for s in lines), delimiter=mark) if row]
+        except csv.Error:
+            continue
         if (
             len(counts) >= 5
             and counts[0] >= 2

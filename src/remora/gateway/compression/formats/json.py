@@ -316,11 +316,18 @@ def select(
     first: Sequence[int] = (),
     unasked: Sequence[int] = (),
     share: float = 0.0,
+    nested: bool = False,
 ) -> Choice:
-    """`first`, then what stands out unasked up to its share, then by order, within `budget` characters rendered."""
+    """`first`, then what stands out unasked up to its share, then by order, within `budget` characters rendered.
+
+    `nested`: what fits a budget is also in every larger one, so the first value that does not fit ends the choice.
+    """
     choice = Choice(document)
     choice.open.add(0)
-    choice.cost = 30 + choice.name_members(budget // 4)
+    choice.cost = 30 + choice.name_members(budget - 30 if nested else budget // 4)
+    if nested:
+        _fill(choice, order, budget, nested)
+        return choice
     _fill(choice, first, budget)
     _fill(choice, [i for i in unasked if document.is_value(i)], choice.cost + budget * share)
     limit = float(budget)
@@ -334,14 +341,14 @@ def select(
     return choice
 
 
-def _fill(choice: Choice, order: Sequence[int], limit: float) -> None:
+def _fill(choice: Choice, order: Sequence[int], limit: float, nested: bool = False) -> None:
     units = choice.document.units
     for unit in order:
         node, piece = units[unit].node, units[unit].piece
         if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
             continue
         price = choice.price(unit)
-        with_it = [u for u in choice.document.company(unit) if units[u].node not in choice.open]
+        with_it = [] if nested else [u for u in choice.document.company(unit) if units[u].node not in choice.open]
         if with_it and choice.cost + price + sum(map(choice.price, with_it)) <= limit:
             for other in with_it:
                 if units[other].node not in choice.open:
@@ -349,7 +356,7 @@ def _fill(choice: Choice, order: Sequence[int], limit: float) -> None:
             price = choice.price(unit) if node not in choice.open or piece >= 0 else 0
         if choice.cost + price <= limit:
             choice.add(unit, price)
-        elif limit - choice.cost < 12:
+        elif nested or limit - choice.cost < 12:
             break
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from remora.gateway.compression.formats import json as documents
@@ -12,6 +13,13 @@ from remora.gateway.compression.strategies import truncate
 
 
 def run(job: Job) -> Draft:
+    """Whatever a smaller budget shows, a larger one shows too."""
+    value = readable(job)
+    return truncate.run(job) if value is None else by_values(job, value, "extract_fields", [], nested=True)
+
+
+def filled(job: Job) -> Draft:
+    """The budget filled as well as possible."""
     value = readable(job)
     return truncate.run(job) if value is None else by_values(job, value, "extract_fields", [])
 
@@ -27,7 +35,14 @@ def readable(job: Job) -> Any:
     return value if isinstance(value, (dict, list)) and value else None
 
 
-def by_values(job: Job, value: Any, label: str, first: list[int], document: documents.Document | None = None) -> Draft:
+def by_values(
+    job: Job,
+    value: Any,
+    label: str,
+    first: list[int],
+    document: documents.Document | None = None,
+    nested: bool = False,
+) -> Draft:
     """Values by worth, `first` before all others, as one valid document with its remark."""
     import numpy as np
 
@@ -38,12 +53,10 @@ def by_values(job: Job, value: Any, label: str, first: list[int], document: docu
     budget = job.chars - reserve(job, "values") - 12
     unasked = ranked(plain) if job.query else []
     order = [i for i in ranked(score) if document.is_value(i)]
-    choice = documents.select(document, order, budget, first, unasked, PARTS["reserve"])
+    choice = documents.select(document, order, budget, first, unasked, PARTS["reserve"], nested)
     body = choice.render()
     while len(body) > budget and choice.drop(order):
         body = choice.render()
     kept, total = choice.counts()
-    draft = Draft(body, label, kept, total, "values")
-    if not draft.complete or body.startswith("["):
-        body = documents.with_remark(body, value, remark(job, draft)) if not draft.complete else body
-    return Draft(body, label, kept, total, "values", done=True)
+    draft = Draft(body, label, kept, total, "values", done=True)
+    return draft if draft.complete else replace(draft, body=documents.with_remark(body, value, remark(job, draft)))

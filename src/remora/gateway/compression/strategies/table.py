@@ -13,7 +13,7 @@ from remora.gateway.compression.strategies import extract_fields, truncate
 def run(job: Job) -> Draft:
     if job.kind == "ndjson":
         return replace(_lines_of_json(job), label="table:ndjson")
-    draft = extract_fields.run(job) if job.kind == "json" else truncate.run(job)
+    draft = extract_fields.filled(job) if job.kind == "json" else truncate.run(job)
     tabular = '"rem":"table/1"' in draft.body or job.kind in ("csv", "table")
     return replace(draft, label="table" if tabular else f"table→{draft.label}")
 
