@@ -21,12 +21,12 @@ POINTER = 'read_more("{handle}")'
 class Options:
     """Settings of single strategies; the defaults are those of the configuration."""
 
-    head_chars: int = 2_000
-    head_ratio: float = 0.5
-    min_head_chars: int = 200
-    min_toc_budget: int = 300
-    min_section_chars: int = 120
-    json_depth: int = 2
+    head_chars: int = 5_000
+    head_ratio: float = 0.6
+    min_head_chars: int = 100
+    min_toc_budget: int = 200
+    min_section_chars: int = 50
+    json_depth: int = 1
     chunk_size: int = 4_000
     ttl_seconds: int = 604_800
     tail_mode: str = "toc"  # of hybrid: toc | truncate

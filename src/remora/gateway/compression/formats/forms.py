@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from remora.gateway.compression.formats import table
+from remora.gateway.compression.formats import table, testrun
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 
 _RUN = re.compile(r" ×(\d[\d,]*)$")
@@ -24,7 +24,7 @@ def encode(text: str, kind: str) -> str | None:
     if kind == "grep":
         candidates.append(by_file(text))
     if kind in ("log", "test"):
-        candidates += [runs(text), prefixed(runs(text)), prefixed(text)]
+        candidates += [runs(text), prefixed(runs(text)), prefixed(text), testrun.encode(text)]
     fit = [c for c in candidates if len(c) < len(text) and decode(c) == text]
     return min(fit, key=len, default=None)
 
@@ -38,6 +38,8 @@ def decode(text: str) -> str:
         known = json.loads(head.removeprefix("# rem-lines "))
         lines = [known["prefix"] + line[1:] if line.startswith(" ") else line for line in rest.split("\n")]
         return decode("\n".join(lines)) if known.get("runs") else "\n".join(lines)
+    if head.startswith(testrun.HEAD):
+        return testrun.decode(text)
     if head == "# rem-runs":
         return _spread(rest)
     return text
