@@ -57,13 +57,19 @@ class Layout:
             found.append(self.title[at])
         return found
 
-    def gap(self, start: int, end: int) -> str:
-        """The line that stands for lines start..end-1 (0-based); empty: none is needed."""
+    def gap(self, start: int, end: int, first: bool = False) -> str:
+        """The line that stands for lines start..end-1 (0-based); empty: none is needed.
+
+        Only the first names what it counts: with hundreds of gaps the word would cost a tenth of a small budget.
+        """
         if self.indexed:
             return ""
         if self.numbered:
             return f"⋯ lines {start + 1}-{end} omitted ⋯"
-        return f"… {end - start:,} {self.unit if end - start > 1 else self.unit.removesuffix('s')}"
+        count = end - start
+        if not first and count < 10_000:
+            return f"… {count}"
+        return f"… {count:,} {self.unit if count > 1 else self.unit.removesuffix('s')}"
 
 
 def pieces(lines: Sequence[str]) -> list[Piece]:
@@ -107,7 +113,7 @@ def choose(
     per_line: dict[int, int] = {}
     total = len(layout.lines)
     mark = len(layout.gap(0, max(2, total // 4))) + 1 if not layout.indexed else 0
-    left = budget - mark
+    left = budget - mark - len(layout.unit) - 4
     sizes: dict[int, int] = {}
     for u in units:
         sizes[u.line] = sizes.get(u.line, 0) + 1
@@ -153,15 +159,16 @@ def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
     for i in sorted(kept):
         shown.setdefault(units[i].line, []).append(units[i])
     out: list[str] = []
-    expected = 0
+    expected, named = 0, False
     for line in [*sorted(shown), len(layout.lines)]:
         if line > expected:
             missing = layout.lines[expected:line]
-            name = layout.gap(expected, line)
+            name = layout.gap(expected, line, not named)
             if not layout.indexed and sum(map(len, missing)) + len(missing) - 1 <= len(name):
                 out.extend(missing)
             elif name:
                 out.append(name)
+                named = True
         if line < len(layout.lines):
             out.append(partial(layout.lines[line], shown[line]))
         expected = line + 1

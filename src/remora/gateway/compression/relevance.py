@@ -367,7 +367,7 @@ class Units:
 
 PARTS = P = dict(least=0.2, asks=2.0, enough=2.0,
     trouble=2.0, suspect=1.0, odd=0.2, wide=0.2, first=0.5, outlier=0.5, own=0.0, pooled=0.5, asking=1.0, fade=0.7,
-    sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.3, phrase=0.8, brief=0.5, brieflen=60, company=1.0, qodd=0.2, qprior=0.4, plain=0.2, qerror=0.25, smooth=0.3,
+    sibling=0.7, above=0.7, rise=0.1, risesib=0.7, reserve=0.12, base=0.4, phrase=0.8, brief=0.5, brieflen=60, company=1.0, qodd=0.2, qprior=0.4, plain=0.3, qerror=0.25, smooth=0.3,
 )  # fmt: skip
 
 
