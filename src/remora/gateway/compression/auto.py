@@ -15,6 +15,7 @@ from remora.gateway.compression.formats.json import with_remark
 from remora.gateway.compression.formats.markdown import headings
 from remora.gateway.compression.formats.values import Unfaithful, dump, is_json, parse
 from remora.gateway.compression.job import POINTER, Draft, Job, Options, handle_of, narrowed, remark
+from remora.gateway.compression.relevance import names_something
 from remora.gateway.compression.strategies import extract_fields, lossless
 from remora.gateway.compression.tokens import estimate
 
@@ -81,12 +82,13 @@ def compress(
     if budget_chars is None and budget_tokens is None:
         budget = by_model(model)
     handle = handle_of(text)
+    asked = query.strip()[:1_000] if query and names_something(query) else None
     cleaned = clean(text, found, hints, switches)
     job = Job(
         cleaned.text,
         cleaned.kind,
         0,
-        query.strip()[:1_000] if query else None,
+        asked,
         hints,
         handle,
         pointer,

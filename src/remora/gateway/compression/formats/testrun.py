@@ -7,7 +7,9 @@ import re
 import statistics
 
 HEAD = "# rem-tests "
-_RESULT = re.compile(r"^(?P<file>\S+?::(?:\w+::)*)(?P<name>\S.*?) (?P<status>[A-Z]+(?: \(.*\))?) +\[ *(?P<percent>\d+)%\]$")
+_RESULT = re.compile(
+    r"^(?P<file>\S+?::(?:\w+::)*)(?P<name>\S.*?) (?P<status>[A-Z]+(?: \(.*\))?) +\[ *(?P<percent>\d+)%\]$"
+)
 _MARKS = ("+", "@", "\\")
 
 

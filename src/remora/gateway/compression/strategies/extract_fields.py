@@ -8,7 +8,7 @@ from typing import Any
 from remora.gateway.compression.formats import json as documents
 from remora.gateway.compression.formats.values import Unfaithful, parse
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, remark, reserve
-from remora.gateway.compression.relevance import PARTS, ranking
+from remora.gateway.compression.relevance import W, ranking
 from remora.gateway.compression.strategies import truncate
 
 
@@ -53,7 +53,7 @@ def by_values(
     budget = job.chars - reserve(job, "values") - 12
     unasked = ranked(plain) if job.query else []
     order = [i for i in ranked(score) if document.is_value(i)]
-    choice = documents.select(document, order, budget, first, unasked, PARTS["reserve"], nested)
+    choice = documents.select(document, order, budget, first, unasked, W.reserve, nested)
     body = choice.render()
     while len(body) > budget and choice.drop(order):
         body = choice.render()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
 from remora.gateway.compression.lines import Layout, Piece, choose, pieces, render
-from remora.gateway.compression.relevance import PARTS, ranking
+from remora.gateway.compression.relevance import W, ranking
 
 HEAD = 0.08  # share of the budget for the first lines: they say what this is
 
@@ -38,9 +38,9 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     forced = [first_of[i] for i in (*first, *layout.first)]
     forced += _opening(units, budget * HEAD)
     if job.query:
-        forced += _within(units, ranked(plain), budget * PARTS["reserve"])
+        forced += _within(units, ranked(plain), budget * W.reserve)
     order = ranked(score)
-    kept = choose(layout, units, order, budget, forced, first_of if PARTS["company"] else None)
+    kept = choose(layout, units, order, budget, forced, first_of)
     body = render(layout, units, kept)
     while len(body) > budget and kept:
         kept -= set([i for i in reversed(order) if i in kept][: max(1, len(kept) // 50)])
