@@ -18,12 +18,58 @@ from remora.gateway.compression.strategies import BY_NAME
 from remora.gateway.compression.strategies.progressive import TOKEN
 from remora.gateway.stash.read import Request, by_range
 
-STRATEGIES = ["auto", "truncate", "extract_fields", "schema_pruning", "skeleton", "table", "log", "hybrid", "selective", "lossless"]
+STRATEGIES = [
+    "auto",
+    "truncate",
+    "extract_fields",
+    "schema_pruning",
+    "skeleton",
+    "table",
+    "log",
+    "hybrid",
+    "selective",
+    "lossless",
+]
 profile = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 words = st.sampled_from(
-    "order failed warning error node total price alpha beta gamma delta queue timeout user name path config "
-    "Seoul 서울 東京 café 1.0 1e5 12345678901234567890 -0 007 2026-01-02 10:22:31 a_b camelCase f(x) {x} \"q\" it's #".split()
+    [
+        "order",
+        "failed",
+        "warning",
+        "error",
+        "node",
+        "total",
+        "price",
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "queue",
+        "timeout",
+        "user",
+        "name",
+        "path",
+        "config",
+        "Seoul",
+        "서울",
+        "東京",
+        "café",
+        "1.0",
+        "1e5",
+        "12345678901234567890",
+        "-0",
+        "007",
+        "2026-01-02",
+        "10:22:31",
+        "a_b",
+        "camelCase",
+        "f(x)",
+        "{x}",
+        '"q"',
+        "it's",
+        "#",
+    ]
 )
 line = st.lists(words, max_size=14).map(" ".join)
 text = st.lists(st.one_of(line, st.just(""), st.text(max_size=300)), min_size=1, max_size=120).map("\n".join)
@@ -33,11 +79,14 @@ scalar = st.one_of(
 )  # fmt: skip
 keys = st.one_of(st.sampled_from(["id", "name", "a.b", "…", "_rem", "", "items", "rem", "user"]), st.text(max_size=8))
 document = st.recursive(
-    scalar, lambda inner: st.one_of(st.lists(inner, max_size=12), st.dictionaries(keys, inner, max_size=8)), max_leaves=60
+    scalar,
+    lambda inner: st.one_of(st.lists(inner, max_size=12), st.dictionaries(keys, inner, max_size=8)),
+    max_leaves=60,
 )
 rows = st.lists(
     st.fixed_dictionaries(
-        {"id": st.integers(0, 999), "name": words}, optional={"tag": st.one_of(st.none(), words, st.just({})), "at": st.fixed_dictionaries({"x.y": scalar})}
+        {"id": st.integers(0, 999), "name": words},
+        optional={"tag": st.one_of(st.none(), words, st.just({})), "at": st.fixed_dictionaries({"x.y": scalar})},
     ),
     min_size=4,
     max_size=40,
@@ -61,7 +110,9 @@ def own(shown: str) -> bool:
 
 @given(text, st.integers(60, 3000), query, st.sampled_from(STRATEGIES))
 @profile
-def test_no_text_ever_exceeds_its_budget_and_twice_gives_the_same(source: str, budget: int, asked: str | None, name: str) -> None:
+def test_no_text_ever_exceeds_its_budget_and_twice_gives_the_same(
+    source: str, budget: int, asked: str | None, name: str
+) -> None:
     made = compress(source, budget_chars=budget, query=asked, strategy=name)
     assert len(made.text) <= max(budget, 80)
     assert compress(source, budget_chars=budget, query=asked, strategy=name).text == made.text
@@ -80,7 +131,12 @@ def test_every_shown_line_stands_in_the_source(source: str, budget: int, asked: 
                 assert " ".join(part.split()) in flat
 
 
-@given(st.one_of(document, rows), st.integers(100, 4000), query, st.sampled_from([s for s in STRATEGIES if s != "lossless"]))
+@given(
+    st.one_of(document, rows),
+    st.integers(100, 4000),
+    query,
+    st.sampled_from([s for s in STRATEGIES if s != "lossless"]),
+)
 @profile
 def test_json_stays_json_with_the_values_it_had(value: Any, budget: int, asked: str | None, name: str) -> None:
     source = json.dumps(value, indent=1, ensure_ascii=False)
@@ -161,7 +217,9 @@ def test_extract_fields_only_grows_with_its_budget(value: Any, budget: int) -> N
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-@pytest.mark.parametrize("source", ["", "\n", "x", "{}", "[]", '"a"', "1", '{"a":1,"a":2}', "[NaN, 1]", '{"a": "\\ud800"}'])
+@pytest.mark.parametrize(
+    "source", ["", "\n", "x", "{}", "[]", '"a"', "1", '{"a":1,"a":2}', "[NaN, 1]", '{"a": "\\ud800"}']
+)
 def test_odd_texts_are_no_trouble(name: str, source: str) -> None:
     assert isinstance(compress(source, budget_chars=100, strategy=name).text, str)
 

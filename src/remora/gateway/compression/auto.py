@@ -49,7 +49,7 @@ class Compressed:
 
     def recover(self, question: str, max_chars: int = 2_000) -> str:
         """The best of what is not yet in `text` for a question, within `max_chars` characters."""
-        from remora.gateway.stash.read import search
+        from remora.gateway.stash.search import search
 
         return search(self.cleaned, self.cleaned_kind, question, max_chars, seen=self.text)
 

@@ -15,15 +15,16 @@ LINES = 120  # of head and of tail
 _PATH_ARGUMENTS = ("path", "file", "filepath", "file_path", "filename", "uri", "url")
 _READ_WORDS = {"read", "view", "open", "cat"}
 _SLICE_ARGUMENTS = {"offset", "limit", "head", "tail", "lines", "start_line", "end_line", "range", "view_range", "page"}
+_CODE_SUFFIXES = """
+    js jsx ts tsx mjs cjs mts cts c h cc cpp hpp cxx rs go java kt kts scala swift rb php cs sh bash zsh sql lua r jl
+    pl pm hs ml ex exs erl clj dart vue svelte css scss less proto graphql tf zig nim m mm f90 vb ps1
+    """.split()  # noqa: SIM905
 _SUFFIXES = {
     "py": "python", "pyi": "python", "json": "json", "ipynb": "json", "ndjson": "ndjson", "jsonl": "ndjson",
     "md": "markdown", "rst": "markdown", "markdown": "markdown", "html": "html", "htm": "html", "xml": "xml",
     "svg": "xml", "csv": "csv", "tsv": "csv", "diff": "diff", "patch": "diff", "log": "log", "yaml": "yaml",
     "yml": "yaml", "toml": "yaml", "ini": "yaml", "cfg": "yaml", "env": "yaml", "txt": "",
-} | dict.fromkeys(
-    ["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "c", "h", "cc", "cpp", "hpp", "cxx", "rs", "go", "java", "kt", "kts", "scala", "swift", "rb", "php", "cs", "sh", "bash", "zsh", "sql", "lua", "r", "jl", "pl", "pm", "hs", "ml", "ex", "exs", "erl", "clj", "dart", "vue", "svelte", "css", "scss", "less", "proto", "graphql", "tf", "zig", "nim", "m", "mm", "f90", "vb", "ps1"],
-    "code",
-)  # fmt: skip
+} | dict.fromkeys(_CODE_SUFFIXES, "code")  # fmt: skip
 _MIMES = {
     "application/json": "json", "text/html": "html", "application/xhtml+xml": "html", "text/xml": "xml",
     "application/xml": "xml", "image/svg+xml": "xml", "text/csv": "csv", "text/tab-separated-values": "csv",
@@ -42,7 +43,8 @@ _LOG_LINE = re.compile(
     r"|\blevel=\w+|\x1b\[|^\s+at [\w.$<>]+[ (]|^Traceback \(|^  File \""
 )
 _TEST_LINE = re.compile(
-    r"(?:::\S+|\b\w+) (?:PASSED|FAILED|SKIPPED|ERROR)\b|^(?:ok|not ok) \d+|^E   |^={5,}|^-{3,} \w|^FAILED |^\s+[✓✗✕×●] |^(?:PASS|FAIL) "
+    r"(?:::\S+|\b\w+) (?:PASSED|FAILED|SKIPPED|ERROR)\b|^(?:ok|not ok) \d+|^E   |^={5,}|^-{3,} \w|^FAILED "
+    r"|^\s+[✓✗✕×●] |^(?:PASS|FAIL) "
     r"|^\S+\(?\d+[,:]\d+\)?:? (?:error|warning)|^\S+:\d+:\d+: (?:[A-Z]+\d+|error|warning|note)|^  *copying |^running "
     r"|^(?:npm|pip|error|warning)\b.*[:!]|^Collecting |^ +Compiling |^make\[?\d*|^\[ *\d+%\]"
 )
@@ -58,7 +60,8 @@ _CODE_LINE = re.compile(
     r"|fn|use|package|struct|impl|#include|#define|try|else|elif|switch|case|type|interface|enum)\b"
 )
 _PATH_LINE = re.compile(
-    r"^\s*(?:[\d.,]+[KMGTB]?\s+)?(?:[│├└─|`+\\ -]*)(?:[dlcbps-][rwxsStT-]{9}\S* .*|(?:\./|/|~/)?[\w@.+~-]+(?:/[\w@.+~ \[\]()-]*)*/?)$"
+    r"^\s*(?:[\d.,]+[KMGTB]?\s+)?(?:[│├└─|`+\\ -]*)(?:[dlcbps-][rwxsStT-]{9}\S* .*"
+    r"|(?:\./|/|~/)?[\w@.+~-]+(?:/[\w@.+~ \[\]()-]*)*/?)$"
 )
 
 
@@ -264,7 +267,7 @@ _CHECKS: dict[str, Callable[[str, list[str]], bool]] = {
     "listing": _listing,
     "csv": _csv,
     "snapshot": lambda text, lines: "[ref=" in text and _share(lines, _NODE) > 0.7,
-    "gitlog": lambda text, lines: text.startswith("commit ") and len(re.findall(r"(?m)^commit [0-9a-f]{7,40}", text)) > 1,
+    "gitlog": lambda text, lines: len(re.findall(r"(?m)^commit [0-9a-f]{7,40}", text)) > 1 and text[:7] == "commit ",
     "test": _test,
     "grep": lambda text, lines: _share(lines, _GREP_LINE) >= 0.6 and _share(lines, _LOG_LINE) < 0.5,
     "log": _log,

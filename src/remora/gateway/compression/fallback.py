@@ -77,7 +77,7 @@ _SCALAR = re.compile(
 
 
 def _elements(job: Job) -> Draft:
-    """JSON that cannot be rewritten faithfully (duplicate keys, NaN, lone surrogates): its scalars, as they stand, in a list."""
+    """JSON that cannot be written anew (duplicate keys, NaN, lone surrogates): its scalars as they stand, in a list."""
     parts = [m[0] for m in _SCALAR.finditer(job.text)]
     kept = _ends(parts, job.chars - reserve(job, "values") - 40)
     draft = Draft(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def pieces(lines: Sequence[str]) -> list[Piece]:
             found.append(Piece(i, 0, len(line)))
         else:
             cuts = cut_points(line)
-            found.extend(Piece(i, a, b) for a, b in zip(cuts, cuts[1:], strict=False))
+            found.extend(Piece(i, a, b) for a, b in itertools.pairwise(cuts))
     return found
 
 

@@ -107,8 +107,9 @@ class Units:
     def unusual(self) -> Floats:
         """What stands out in its document."""
         words, shape = self.words, self.shape
-        found: Floats = words.rare + W.trouble * words.trouble + W.suspect * words.suspect
-        return found + W.odd * shape.odd + W.wide * shape.wide + W.first * shape.first + W.outlier * shape.outlier
+        shapes = W.odd * shape.odd + W.wide * shape.wide + W.first * shape.first + W.outlier * shape.outlier
+        found: Floats = words.rare + W.trouble * words.trouble + W.suspect * words.suspect + shapes
+        return found
 
     def answers(self, query: str) -> Floats:
         """How well each unit answers the question, by its own words and by those around it."""

@@ -98,7 +98,7 @@ def _paragraphs(text: str) -> list[Section]:
 
 
 def pick(sections: list[Section], keys: list[str]) -> tuple[list[Section], list[str]]:
-    """Sections in the order asked for, and the names nothing answers to. `[40..79]` and `Paragraph 40-79` are ranges."""
+    """Sections in the order asked for, and the names nothing answers to. `[40..79]`, `Paragraph 40-79` are ranges."""
     by_key = {s.key: s for s in sections}
     position = {s.key: i for i, s in enumerate(sections)}
     found: list[Section] = []

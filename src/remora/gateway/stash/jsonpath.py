@@ -227,13 +227,12 @@ def _compare(op: str, left: Any, right: Any) -> bool:
     a, b = _ordered(left), _ordered(right)
     if a is None or b is None or type(a) is not type(b):
         return False
-    less, more = a < b, a > b
-    return bool(less if op[0] == "<" else more)
+    return bool(a < b if op[0] == "<" else a > b)
 
 
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, Number) and isinstance(right, Number):
-        return _ordered(left) == _ordered(right)
+        return bool(_ordered(left) == _ordered(right))
     return type(left) is type(right) and bool(left == right)
 
 

@@ -1,24 +1,18 @@
-"""Reading a stored text: by characters, lines, sections, pattern, path or question. Pure functions; every answer says how to go on."""
+"""Reading a stored text: by characters, lines, sections, pattern, path or question; every answer says how to go on."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from remora.gateway.compression.detect import Hints
-from remora.gateway.compression.formats import json as documents
-from remora.gateway.compression.formats import table as tables
-from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
-from remora.gateway.compression.job import analysed, ranked
-from remora.gateway.compression.lines import LONG, partial, pieces
-from remora.gateway.compression.relevance import ranking
-from remora.gateway.compression.sections import join, pick, split
+from remora.gateway.compression.sections import pick, split
 from remora.gateway.compression.strategies.progressive import page_end
 from remora.gateway.stash import jsonpath
 from remora.gateway.stash.pattern import compiled, windows
+from remora.gateway.stash.search import search
 
 MODES = ("range", "lines", "section", "grep", "jsonpath", "search")
 
@@ -99,29 +93,28 @@ def by_lines(text: str, request: Request) -> Answer:
         wanted.append((max(1, first), min(last, len(lines))))
     out: list[str] = []
     size, previous = 0, 0
-    for first, last in wanted:
+    for at, (first, last) in enumerate(wanted):
         if previous and first > previous + 1:
             out.append(f"⋯ lines {previous + 1}-{first - 1} omitted ⋯")
         for number in range(first, last + 1):
             line = lines[number - 1]
             if out and size + len(line) + 1 > request.limit:
-                rest = f"{number}-{wanted[-1][1]}"
-                return Answer(
-                    "\n".join(
-                        [
-                            *out,
-                            f'[rem: lines to {number - 1} of {len(lines)} | next: read_more("{request.handle}", q="{rest}")]',
-                        ]
-                    )
-                )
+                rest = ",".join(f"{a}-{b}" for a, b in [(number, last), *wanted[at + 1 :]])
+                out.append(f"[rem: lines to {number - 1} of {len(lines)} | next: {_call(request, 'lines', rest)}]")
+                return Answer("\n".join(out))
             if len(line) > request.limit:
-                start = sum(len(text_line) + 1 for text_line in lines[: number - 1])
-                pieces_of = Request(request.handle, "range", offset=start, limit=request.limit)
-                return Answer(by_range(text, "unknown", pieces_of))
+                start = sum(len(earlier) + 1 for earlier in lines[: number - 1])
+                return Answer(by_range(text, "unknown", replace(request, offset=start)))
             out.append(line)
             size += len(line) + 1
         previous = max(previous, last)
     return Answer("\n".join(out) if out else f"(no such lines; the text has {len(lines)})")
+
+
+def _call(request: Request, mode: str, q: str, offset: int = 0) -> str:
+    """The call that goes on."""
+    onward = f", offset={offset}" if offset else ""
+    return f'read_more("{request.handle}", mode="{mode}", q={dump(q)}{onward})'
 
 
 def by_section(text: str, kind: str, request: Request) -> Answer:
@@ -176,7 +169,7 @@ def _paged(text: str, request: Request, mode: str) -> str:
     end = request.offset + len(part)
     if end >= len(text):
         return part or "(no more content)"
-    return f'{part}\n[rem: chars {request.offset}-{end} of {len(text)} | next: read_more("{request.handle}", mode="{mode}", q={dump(request.q)}, offset={end})]'
+    return f"{part}\n[rem: chars {request.offset}-{end} of {len(text)} | next: {_call(request, mode, request.q, end)}]"
 
 
 # ---------------------------------------------------------------- by content
@@ -197,8 +190,7 @@ def by_pattern(text: str, kind: str, request: Request) -> Answer:
         first = max(last + 1, hits[at] - request.context)
         block = ["--"] if out and first > last + 1 else []
         stop = min(len(lines), hits[at] + request.context + 1)
-        for i in range(first, stop):
-            block.append(f"{i + 1}{':' if i in matching else '-'}{lines[i][: request.limit]}")
+        block += [f"{i + 1}{':' if i in matching else '-'}{lines[i][: request.limit]}" for i in range(first, stop)]
         cost = sum(len(line) + 1 for line in block)
         if out and size + cost > request.limit:
             break
@@ -206,11 +198,7 @@ def by_pattern(text: str, kind: str, request: Request) -> Answer:
         size += cost
         last = max(last, stop - 1)
         at += 1
-    onward = (
-        f' | next: read_more("{request.handle}", mode="grep", q={dump(request.q)}, offset={at})'
-        if at < len(hits)
-        else ""
-    )
+    onward = f" | next: {_call(request, 'grep', request.q, at)}" if at < len(hits) else ""
     return Answer("\n".join([*out, f"[rem: matches {request.offset + 1}-{at} of {len(hits)}{onward}]"]))
 
 
@@ -244,144 +232,3 @@ def _nearest(sections: Sequence[Any], q: str) -> str:
     names = [s.key for s in sections if not s.key.startswith("Paragraph ")]
     close = difflib.get_close_matches(q, names[:2_000], 3, 0.0)
     return ", ".join(f'"{name}"' for name in close)
-
-
-# ---------------------------------------------------------------- by question
-def search(text: str, kind: str, question: str, limit: int, seen: str = "") -> str:
-    """The best units for a question in score order, within `limit` characters, without what `seen` shows already."""
-    value = None
-    if kind == "json":
-        try:
-            value = parse(text)
-        except (ValueError, Unfaithful):
-            value = None
-    if isinstance(value, (dict, list)) and value:
-        return _search_values(value, question, limit, seen)
-    return _search_lines(text, kind, question, limit, seen)
-
-
-def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) -> str:
-    import numpy as np
-
-    layout = layout_of(kind, text.split("\n"), Hints(verbatim=True))
-    lines = layout.lines
-    units = pieces(lines)
-    first_of: dict[int, int] = {}
-    for i, unit in enumerate(units):
-        first_of.setdefault(unit.line, i)
-    up = (
-        tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
-        if layout.up is not None
-        else None
-    )
-    analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
-    prior = np.zeros(len(units))
-    for line, worth in layout.priors(question).items():
-        prior[first_of[line]] = worth
-    weight = np.array([0.5 if u.line in layout.faint else 1.0 for u in units])
-    score, _ = ranking(analysis, question, prior, weight)
-    shown = {_bare(line) for line in seen.split("\n")}
-    chosen: dict[int, list[int]] = {}
-    left, total = limit - 40, 0
-    for i in ranked(score):
-        unit = units[i]
-        if not lines[unit.line].strip() or _bare(lines[unit.line]) in shown:
-            continue
-        total += 1
-        cost = unit.end - unit.start + 8 + 16 * (unit.end - unit.start < len(lines[unit.line]))
-        if cost <= left and left > 0:
-            left -= cost
-            chosen.setdefault(unit.line, []).append(i)
-    best = {line: max(float(score[i]) for i in mine) for line, mine in chosen.items()}
-    out = []
-    for block in sorted(_blocks(sorted(chosen)), key=lambda b: -max(best[line] for line in b)):
-        for line in block:
-            parts = [units[i] for i in sorted(chosen[line])]
-            out.append(f"{line + 1}:{partial(lines[line], parts)}")
-    return "\n".join([*out, f"[rem: {len(out):,} of {total:,} lines]"])[:limit] if out else ""
-
-
-def _bare(line: str) -> str:
-    return " ".join(re.sub(r"^\d+[,;\t|]", "", line).split())
-
-
-def _blocks(lines: list[int]) -> list[list[int]]:
-    found: list[list[int]] = []
-    for line in lines:
-        if found and line == found[-1][-1] + 1:
-            found[-1].append(line)
-        else:
-            found.append([line])
-    return found
-
-
-def _search_values(value: Any, question: str, limit: int, seen: str) -> str:
-    import numpy as np
-
-    document = documents.Document(value)
-    analysis = analysed(tuple(document.texts), tuple(document.up), True)
-    prior = np.array([document.prior(i) for i in range(len(document.units))])
-    score, _ = ranking(analysis, question, prior)
-    paths = _paths(document)
-    out: list[str] = []
-    left, total = limit - 40, 0
-    named: set[int] = set()
-    for i in ranked(score):
-        if not document.is_value(i):
-            continue
-        shown = _shown(document, i)
-        if len(shown) > 12 and _inner(document, i, shown) in seen:
-            continue
-        total += 1
-        node = document.nodes[document.units[i].node]
-        line = f"{paths[document.units[i].node]}: {shown}"
-        if node.kind == "row" and node.table is not None and node.parent not in named:
-            named.add(node.parent)
-            line = f"{paths[node.parent]}: {{{tables.head(node.table, len(node.table.cells))}}}\n{line}"
-        if len(line) + 1 <= left:
-            out.append(line)
-            left -= len(line) + 1
-    return "\n".join([*out, f"[rem: {len(out):,} of {total:,} values]"]) if out else ""
-
-
-def _inner(document: documents.Document, unit: int, shown: str) -> str:
-    """What of a value would stand in the text shown before."""
-    node = document.nodes[document.units[unit].node]
-    if node.kind == "row" and node.table is not None:
-        return _cells(node.table, node.value)
-    return f"{dump(node.key)}:{shown}" if node.key is not None else shown
-
-
-def _cells(table: tables.Table, row: int) -> str:
-    """A row as it stands in a table, long cells left to their own lines."""
-    cells = (tables.cell_text(table, row, i) for i in table.varying)
-    return "[" + ",".join(cell if len(cell) <= LONG + 2 else '"…"' for cell in cells) + "]"
-
-
-def _shown(document: documents.Document, unit: int) -> str:
-    node, piece = document.nodes[document.units[unit].node], document.units[unit].piece
-    if piece >= 0:
-        return dump(node.value[node.cuts[piece] : node.cuts[piece + 1]])
-    if node.kind == "row" and node.table is not None:
-        return _cells(node.table, node.value)
-    return dump(node.value)
-
-
-def _paths(document: documents.Document) -> list[str]:
-    found: list[str] = []
-    position: dict[int, int] = {}
-    for node in document.nodes:
-        if node.parent < 0:
-            found.append("$")
-            continue
-        above = found[node.parent].removeprefix("$")
-        if node.key is not None:
-            found.append(join(above, node.key))
-        elif node.column >= 0 and node.table is None:
-            row = document.nodes[node.parent]
-            found.append(join(above, row.table.columns[node.column] if row.table else ""))
-        else:
-            at = position.get(node.parent, 0)
-            position[node.parent] = at + 1
-            found.append(f"{above}[{at}]")
-    return found

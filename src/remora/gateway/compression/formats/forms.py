@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import Any
 
 from remora.gateway.compression.formats import table, testrun
+from remora.gateway.compression.formats.table import common_prefix
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 
 _RUN = re.compile(r" ×(\d[\d,]*)$")
@@ -123,7 +123,7 @@ def prefixed(text: str) -> str:
     body = rest if head == "# rem-runs" else text
     lines = body.split("\n")
     full = [line for line in lines if line and not line.startswith(" ")]
-    common = os.path.commonprefix([min(full, default=""), max(full, default="")])
+    common = common_prefix(full)
     common = common[: max(common.rfind(c) for c in " T[") + 1]
     if len(common) < 6:
         return text

@@ -14,9 +14,9 @@ _ATTR = re.compile(r"([\w:-]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))
 _RAW = {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "head"}
 _VOID = {"br", "hr", "img", "input", "meta", "link", "wbr", "source", "area", "base", "col", "embed", "track", "param"}
 _BLOCK = {
-    "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "ul", "ol", "dl", "dt", "dd", "table",
-    "form", "fieldset", "figure", "figcaption", "blockquote", "address", "details", "summary", "body", "html", "caption",
-    "tbody", "thead", "tfoot", "legend", "option", "select", "textarea", "button", "label",
+    "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "ul", "ol", "dl", "dt", "dd",
+    "table", "form", "fieldset", "figure", "figcaption", "blockquote", "address", "details", "summary", "body", "html",
+    "caption", "tbody", "thead", "tfoot", "legend", "option", "select", "textarea", "button", "label",
 }  # fmt: skip
 _HEADINGS = {f"h{i}": i for i in range(1, 7)}
 _HIDDEN = re.compile(r"(?i)(?:^|\s)hidden(?:\s|=|$)|display\s*:\s*none|visibility\s*:\s*hidden")
@@ -152,10 +152,11 @@ class _Page:
         elif name == "a" and self.links:
             start, target = self.links.pop()
             label = "".join(self.out[start:])
-            if target and not target.startswith(("#", "javascript:")) and label.strip() and target != label.strip():
-                if "\n" not in label.strip():
-                    self.out[start:] = [f"[{label.strip()}]({html.unescape(target)})"]
-                    self.newlines = 0
+            name = label.strip()
+            meant = target and not target.startswith(("#", "javascript:")) and target != name
+            if meant and name and "\n" not in name:
+                self.out[start:] = [f"[{name}]({html.unescape(target)})"]
+                self.newlines = 0
         elif name in _BLOCK:
             self._break(2 if name in ("p", "table", "blockquote", "section", "article") else 1)
 

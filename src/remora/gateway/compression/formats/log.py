@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from remora.gateway.compression.lines import Layout
 
 _SUMMARY = re.compile(
-    r"(?i)^=+ .*\b(?:passed|failed|error|warnings?)\b.*=+$|\b\d+ (?:failed|failures?|errors?|passed|passing|failing|problems?|warnings?)\b"
-    r"|exit(?:ed)? (?:with )?(?:code|status)|^found \d+ |^(?:BUILD|Build|Tests?|FAILED|OK\b|Ran \d+|Finished|Done in|Successfully)"
+    r"(?i)^=+ .*\b(?:passed|failed|error|warnings?)\b.*=+$"
+    r"|\b\d+ (?:failed|failures?|errors?|passed|passing|failing|problems?|warnings?)\b"
+    r"|exit(?:ed)? (?:with )?(?:code|status)|^found \d+ "
+    r"|^(?:BUILD|Build|Tests?|FAILED|OK\b|Ran \d+|Finished|Done in|Successfully)"
 )
 _RULER = re.compile(r"^\s*(.)\1{9,}\s*$|^\s*$")
 _FAILURE = re.compile(
-    r"^E {3,}\S|^FAILED |^\s*● |^\s*--- FAIL|panicked at |^error(?:\[|:)|^\s*(?:Expected|Received|Actual|Got|Want)\b.*:|^\s*\d+\) .*[:.]$"
-    r"|^\w*(?:Error|Exception)\b.*:|^Caused by:|^not ok \d"
+    r"^E {3,}\S|^FAILED |^\s*● |^\s*--- FAIL|panicked at |^error(?:\[|:)|^\s*\d+\) .*[:.]$|^Caused by:|^not ok \d"
+    r"|^\s*(?:Expected|Received|Actual|Got|Want)\b.*:|^\w*(?:Error|Exception)\b.*:"
 )
 _COMMIT = re.compile(r"^commit [0-9a-f]{7,40}")
 _WIDE = re.compile(r"(?<=\S) {4,}(?=\S)|([=_-])\1{7,}")

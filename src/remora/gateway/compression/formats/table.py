@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,6 +39,13 @@ def unflatten(cells: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def common_prefix(texts: Sequence[str]) -> str:
+    """What all texts begin with."""
+    low, high = min(texts, default=""), max(texts, default="")
+    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return low[:same]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """An array of objects, flattened; `cells[i]` holds MISSING where the row has no such member."""
@@ -71,7 +77,7 @@ def as_table(rows: Sequence[Any], least: int = 4, longest: int = 400) -> Table |
         if MISSING not in column and all(dump(v) == dump(column[0]) for v in column[1:]):
             constant[name] = column[0]
         elif all(isinstance(v, str) and not isinstance(v, Number) for v in column):
-            common = os.path.commonprefix(column)
+            common = common_prefix(column)
             common = common[: common.rfind("/") + 1]
             if len(common) >= 12:
                 prefix[name] = common

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remora.gateway.compression.formats import json as documents
 from remora.gateway.compression.formats.values import Unfaithful, parse
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, remark, reserve
 from remora.gateway.compression.relevance import W, ranking
 from remora.gateway.compression.strategies import truncate
+
+if TYPE_CHECKING:
+    from remora.gateway.compression.words import Floats
 
 
 def run(job: Job) -> Draft:
@@ -35,6 +38,15 @@ def readable(job: Job) -> Any:
     return value if isinstance(value, (dict, list)) and value else None
 
 
+def scored(document: documents.Document, query: str | None) -> tuple[Floats, Floats]:
+    """(score of every unit, its worth without the question)"""
+    import numpy as np
+
+    analysis = analysed(tuple(document.texts), tuple(document.up), True)
+    prior = np.array([document.prior(i) for i in range(len(document.units))])
+    return ranking(analysis, query, prior)
+
+
 def by_values(
     job: Job,
     value: Any,
@@ -44,12 +56,8 @@ def by_values(
     nested: bool = False,
 ) -> Draft:
     """Values by worth, `first` before all others, as one valid document with its remark."""
-    import numpy as np
-
     document = document or documents.Document(value)
-    analysis = analysed(tuple(document.texts), tuple(document.up), True)
-    prior = np.array([document.prior(i) for i in range(len(document.units))])
-    score, plain = ranking(analysis, job.query, prior)
+    score, plain = scored(document, job.query)
     budget = job.chars - reserve(job, "values") - 12
     unasked = ranked(plain) if job.query else []
     order = [i for i in ranked(score) if document.is_value(i)]

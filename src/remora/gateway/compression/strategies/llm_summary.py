@@ -1,4 +1,4 @@
-"""`llm_summary`: what may be sent to a model, and which of its answers may be delivered. The call itself is elsewhere."""
+"""`llm_summary`: what may be sent to a model and which of its answers may be delivered; the call is made elsewhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def may_send(kinds: Iterable[str], loopback: bool) -> bool:
 
 
 def accepted(summary: str, source: str, limit: int) -> str | None:
-    """The summary, cut at a sentence if too long; None when it is empty, a refusal, or says what the source does not."""
+    """The summary, cut at a sentence if too long; None if it is empty, a refusal, or says what the source does not."""
     text = summary.strip()
     if not text or _REFUSAL.match(text):
         return None

@@ -1,13 +1,17 @@
-"""`truncate`: a cut that knows the structure. Lines, hits, nodes or hunks by worth instead of the first N characters."""
+"""`truncate`: a cut that knows the structure: lines, hits, nodes or hunks by worth, not the first N characters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
 from remora.gateway.compression.lines import Layout, Piece, choose, pieces, render
 from remora.gateway.compression.relevance import W, ranking
+
+if TYPE_CHECKING:
+    from remora.gateway.compression.words import Floats
 
 HEAD = 0.08  # share of the budget for the first lines: they say what this is
 
@@ -17,23 +21,37 @@ def run(job: Job) -> Draft:
     return by_lines(job, layout_of(job.kind, lines, job.hints), f"truncate:{job.kind}")
 
 
-def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) -> Draft:
-    """Lines by worth, `first` (and the layout's own) before all others."""
+def scored(layout: Layout, query: str | None) -> tuple[list[Piece], Floats, Floats]:
+    """(pieces of the lines, their score, their worth without the question)"""
     import numpy as np
 
     lines = layout.lines
     units = pieces(lines)
-    first_of: dict[int, int] = {}
-    for i, unit in enumerate(units):
-        first_of.setdefault(unit.line, i)
-    analysis = analysed(
-        tuple(lines[u.line][u.start : u.end] for u in units), _up(layout, units, first_of), layout.siblings
-    )
+    first_of = firsts(units)
+    up = None
+    if layout.up is not None:
+        up = tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
+    analysis = analysed(tuple(lines[u.line][u.start : u.end] for u in units), up, layout.siblings)
     prior = np.zeros(len(units))
-    for line, worth in layout.priors(job.query).items():
+    for line, worth in layout.priors(query).items():
         prior[first_of[line]] = worth
-    weight = np.array([0.5 if u.line in layout.faint else 1.0 for u in units]) if layout.faint else 1.0
-    score, plain = ranking(analysis, job.query, prior, weight)
+    weight = np.array([0.5 if u.line in layout.faint else 1.0 for u in units])
+    return units, *ranking(analysis, query, prior, weight)
+
+
+def firsts(units: Sequence[Piece]) -> dict[int, int]:
+    """Line -> its first piece."""
+    found: dict[int, int] = {}
+    for i, unit in enumerate(units):
+        found.setdefault(unit.line, i)
+    return found
+
+
+def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) -> Draft:
+    """Lines by worth, `first` (and the layout's own) before all others."""
+    lines = layout.lines
+    units, score, plain = scored(layout, job.query)
+    first_of = firsts(units)
     budget = job.chars - reserve(job, layout.unit) - len(layout.header) - 1
     forced = [first_of[i] for i in (*first, *layout.first)]
     forced += _opening(units, budget * HEAD)
@@ -48,12 +66,6 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     shown = len({units[i].line for i in kept}) if len(kept) < len(units) else len(lines)
     partly = len(kept) < len(units) and shown == len(lines)
     return Draft(layout.header + body, label, shown - partly, len(lines), layout.unit)
-
-
-def _up(layout: Layout, units: Sequence[Piece], first_of: dict[int, int]) -> tuple[int, ...] | None:
-    if layout.up is None:
-        return None
-    return tuple(first_of[layout.up[u.line]] if layout.up[u.line] >= 0 else -1 for u in units)
 
 
 def _opening(units: Sequence[Piece], room: float) -> list[int]:
