@@ -42,7 +42,7 @@ class Layout:
     def priors(self, query: str | None) -> dict[int, float]:
         """Worth by structure; who asks for a command or an example looks for code."""
         if query and self.code and _WANTS_CODE.search(query):
-            return self.prior | {i: self.prior.get(i, 0.0) + 3.0 for i in self.code}
+            return self.prior | {i: self.prior.get(i, 0.0) + 8.0 for i in self.code}
         return self.prior
 
     def company(self, line: int) -> list[int]:

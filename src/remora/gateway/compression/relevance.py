@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from remora.gateway.compression import unusual
-from remora.gateway.compression.words import ASKING, JOINED, STOP, TOKEN, forms, stem, table
+from remora.gateway.compression.words import ASKING, CHUNK, JOINED, STOP, TOKEN, forms, stem, table
 
 if TYPE_CHECKING:
     from remora.gateway.compression.words import Floats
@@ -141,9 +141,12 @@ class Units:
     def _exact(self, query: str) -> list[Floats]:
         """One row for each form of a word of the question: its rarity wherever it stands."""
         wanted = {j.lower() for j in JOINED.findall(query)}
-        for token in TOKEN.findall(query):
-            wanted |= forms(token)
-        found = ((form, self.words.forms.get(form)) for form in sorted(wanted - STOP))
+        for chunk in CHUNK.findall(query):
+            tokens = TOKEN.findall(chunk)
+            for token in tokens:
+                if len(tokens) == 1 or not token.isdigit():  # the numbers of a date or version count only together
+                    wanted |= forms(token)
+        found = ((form, self.words.forms.get(form)) for form in sorted(wanted - STOP or wanted))
         return [self._row(places, 1.0) for _, places in found if places]
 
     def _phrases(self, query: str) -> list[Floats]:
@@ -168,6 +171,9 @@ class Units:
             places = [i for i, text in enumerate(self.texts) if quoted in _plain(text)]
             if places and len(places) <= COMMON * self.n + 3:
                 rows.append(self._row(places, W.quoted))
+                titles = [i for i in places if _plain(self.texts[i]).strip("#=*_` ") == quoted]
+                if titles:  # named as a whole: a section or a record
+                    rows.append(self._row(titles, W.quoted))
         return rows
 
     def _near(self, ids: Any) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from remora.gateway.compression.detect import Hints
@@ -30,8 +31,8 @@ def search(text: str, kind: str, question: str, limit: int, seen: str = "") -> s
 
 
 def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) -> str:
-    layout = layout_of(kind, text.split("\n"), Hints(verbatim=True))
-    lines = layout.lines
+    lines = text.split("\n")
+    layout = replace(layout_of(kind, lines, Hints()), lines=lines)  # its structure, but every line as it is stored
     units, score, _ = truncate.scored(layout, question)
     shown = {_bare(line) for line in seen.split("\n")}
     chosen: dict[int, list[int]] = {}
