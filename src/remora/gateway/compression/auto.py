@@ -20,6 +20,7 @@ from remora.gateway.compression.strategies import extract_fields, lossless
 from remora.gateway.compression.tokens import estimate
 
 MARKER = "[rem: "
+ALWAYS = 150  # characters a marker may cost whatever the budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def compress(
     body = draft.body
     if removed and pointer:  # nothing chosen away, but CLEAN took something: say so if there is room
         noted = f"{body.rstrip()}\n{MARKER}cleaned {found} | original: {job.more()}]"
-        body = noted if budget.fits(noted, cleaned.kind, model) else body
+        body = noted if budget.fits(noted, cleaned.kind, model) or len(noted) < ALWAYS else body
     return Compressed(
         body, draft.label, found, estimate(text, found, model), estimate(body, cleaned.kind, model),
         Omitted(draft.kept, draft.total, draft.unit, max(0, len(text) - len(body))), handle, cleaned.text, cleaned.kind,

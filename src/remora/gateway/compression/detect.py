@@ -43,7 +43,7 @@ _LOG_LINE = re.compile(
     r"|\blevel=\w+|\x1b\[|^\s+at [\w.$<>]+[ (]|^Traceback \(|^  File \""
 )
 _TEST_LINE = re.compile(
-    r"(?:::\S+|\b\w+) (?:PASSED|FAILED|SKIPPED|ERROR)\b|^(?:ok|not ok) \d+|^E   |^={5,}|^-{3,} \w|^FAILED "
+    r"::\S+ ERROR\b|\b\S+ (?:PASSED|FAILED|SKIPPED)\b|^(?:ok|not ok) \d+|^E   |^={5,}|^-{3,} \w|^FAILED "
     r"|^\s+[✓✗✕×●] |^(?:PASS|FAIL) "
     r"|^\S+\(?\d+[,:]\d+\)?:? (?:error|warning)|^\S+:\d+:\d+: (?:[A-Z]+\d+|error|warning|note)|^  *copying |^running "
     r"|^(?:npm|pip|error|warning)\b.*[:!]|^Collecting |^ +Compiling |^make\[?\d*|^\[ *\d+%\]"
@@ -120,11 +120,10 @@ def _by_tool(tool: str) -> str:
 
 
 def _plausible(kind: str, text: str) -> bool:
-    """Loose on what only a path can tell (code, prose), strict on what has a grammar."""
-    check = _CHECKS.get(kind)
-    if check is not None:
-        return check(text, _sample(text))
-    return not (is_json(text) and kind not in ("json", "code", "python"))
+    """Strict on what has a grammar; of the rest a path or a name knows more than the content."""
+    if kind in ("json", "ndjson", "diff", "csv", "snapshot", "grep"):
+        return _CHECKS[kind](text, _sample(text))
+    return kind in ("code", "python") or not (text.lstrip()[:1] in ("{", "[") and is_json(text))
 
 
 def by_content(text: str) -> str:
