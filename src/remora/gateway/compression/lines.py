@@ -38,6 +38,18 @@ class Layout:
     faint: frozenset[int] = frozenset()  # lines that place others but are seldom the answer themselves
     indexed: bool = False  # every line carries its number: gaps need no line of their own
     header: str = ""  # stands before everything
+    numbers: Sequence[int] | None = None  # of a thinned text: where each line stood
+    total: int = 0
+
+    def number(self, line: int) -> int:
+        """Where a line stood in the source."""
+        if self.numbers is None:
+            return line
+        return self.numbers[line] if line < len(self.numbers) else self.total
+
+    def follows(self, line: int) -> bool:
+        """Whether nothing stood between a line and the one before it here."""
+        return self.number(line) == (self.number(line - 1) + 1 if line else 0)
 
     def priors(self, query: str | None) -> dict[int, float]:
         """Worth by structure; who asks for a command or an example looks for code."""
@@ -125,8 +137,8 @@ def choose(
         size = unit.end - unit.start
         if line in per_line:
             return size + 2
-        before = line == 0 or (line - 1) in per_line
-        after = line == total - 1 or (line + 1) in per_line
+        before = layout.follows(line) and (line == 0 or (line - 1) in per_line)
+        after = layout.follows(line + 1) and (line == total - 1 or (line + 1) in per_line)
         holes = -1 if before and after else 0 if before or after else 1
         return size + 1 + holes * mark + (14 if sizes[line] > 1 else 0)
 
@@ -162,17 +174,18 @@ def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
     out: list[str] = []
     expected, named = 0, False
     for line in [*sorted(shown), len(layout.lines)]:
-        if line > expected:
-            missing = layout.lines[expected:line]
-            name = layout.gap(expected, line, not named)
-            if not layout.indexed and sum(map(len, missing)) + len(missing) - 1 <= len(name):
+        number = layout.number(line)
+        if number > expected:
+            name = layout.gap(expected, number, not named)
+            missing = layout.lines[expected:number] if layout.numbers is None and not layout.indexed else None
+            if missing is not None and sum(map(len, missing)) + len(missing) - 1 <= len(name):
                 out.extend(missing)
             elif name:
                 out.append(name)
                 named = True
         if line < len(layout.lines):
             out.append(partial(layout.lines[line], shown[line]))
-        expected = line + 1
+        expected = number + 1
     return "\n".join(out)
 
 

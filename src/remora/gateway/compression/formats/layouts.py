@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from remora.gateway.compression.detect import Hints, csv_delimiter
 from remora.gateway.compression.formats import diff, log, markdown, outline
 from remora.gateway.compression.lines import Layout
+from remora.gateway.compression.thin import candidates
 
 
-def layout_of(kind: str, lines: Sequence[str], hints: Hints) -> Layout:
-    """The lines of a text as its format sees them; lines of files that were read stay as they are."""
+def laid_out(text: str, kind: str, hints: Hints, query: str | None) -> Layout:
+    """The lines of a text as its format sees them; of a very long one only those that could matter."""
+    lines = text.split("\n")
+    numbers = candidates(text, query)
+    if numbers is None:
+        return layout_of(kind, lines, hints)
+    thinned = layout_of(kind, [lines[i] for i in numbers], hints, numbers)
+    if thinned.indexed:  # the first line must count all rows
+        thinned = replace(thinned, header=_rows_header(lines))
+    return replace(thinned, numbers=numbers, total=len(lines))
+
+
+def layout_of(kind: str, lines: Sequence[str], hints: Hints, numbers: Sequence[int] | None = None) -> Layout:
+    """What the format knows about lines; those of files that were read stay as they are."""
     exact = hints.file_read
     match kind:
         case "python" | "code":
@@ -31,7 +45,7 @@ def layout_of(kind: str, lines: Sequence[str], hints: Hints) -> Layout:
         case "table":
             return log.table(lines)
         case "csv":
-            return rows(lines)
+            return rows(lines, numbers)
         case "grep":
             return Layout(lines, unit="hits")
         case "listing":
@@ -40,15 +54,19 @@ def layout_of(kind: str, lines: Sequence[str], hints: Hints) -> Layout:
             return Layout(lines, up=outline.parents(lines))
 
 
-def rows(lines: Sequence[str]) -> Layout:
+def rows(lines: Sequence[str], numbers: Sequence[int] | None) -> Layout:
     """CSV stays CSV: a `#` column carries the index of each row, cells keep their quoting."""
     mark = csv_delimiter([line for line in lines if line.strip()]) or ","
     whole = all(line.count('"') % 2 == 0 for line in lines)  # else a cell spans lines and numbers would mislead
     if not whole or not lines:
         return Layout(lines, unit="rows", first=[0])
     shown = [f"#{mark}{lines[0]}"]
-    for i, line in enumerate(lines[1:]):
+    for at, line in enumerate(lines[1:], 1):
+        i = (numbers[at] if numbers else at) - 1
         index = f'"{i}"' if line[:1].isdigit() else str(i)  # 12,345 would read as one number
         shown.append(f"{index}{mark}{line}" if line else "")
-    total = sum(1 for line in lines[1:] if line)
-    return Layout(shown, unit="rows", first=[0], indexed=True, header=f"# rem-table total={total}\n")
+    return Layout(shown, unit="rows", first=[0], indexed=True, header=_rows_header(lines))
+
+
+def _rows_header(lines: Sequence[str]) -> str:
+    return f"# rem-table total={sum(1 for line in lines[1:] if line)}\n"

@@ -66,5 +66,6 @@ def by_values(
     while len(body) > budget and choice.drop(order):
         body = choice.render()
     kept, total = choice.counts()
-    draft = Draft(body, label, kept, total, "values", done=True)
+    unit = "rows" if document.nodes[0].kind == "table" else "values"
+    draft = Draft(body, label, kept, total, unit, done=True)
     return draft if draft.complete else replace(draft, body=documents.with_remark(body, value, remark(job, draft)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from remora.gateway.compression.formats import log as logs
+from remora.gateway.compression.formats.layouts import laid_out
 from remora.gateway.compression.job import Draft, Job
 from remora.gateway.compression.strategies import truncate
 
 
 def run(job: Job) -> Draft:
-    return truncate.by_lines(job, logs.layout(job.text.split("\n")), "log")
+    kind = job.kind if job.kind in ("log", "test", "gitlog") else "log"
+    return truncate.by_lines(job, laid_out(job.text, kind, job.hints, job.query), "log")

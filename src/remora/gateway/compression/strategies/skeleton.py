@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from remora.gateway.compression.formats import markdown, outline
-from remora.gateway.compression.formats.layouts import layout_of
+from remora.gateway.compression.formats.layouts import laid_out
 from remora.gateway.compression.job import Draft, Job
 from remora.gateway.compression.lines import Layout
 from remora.gateway.compression.strategies import truncate
@@ -16,10 +16,10 @@ SHARE = 0.4  # of the budget for the outline; the rest goes by worth
 
 
 def run(job: Job) -> Draft:
-    lines = job.text.split("\n")
-    layout = layout_of(job.kind, lines, job.hints)
+    layout = laid_out(job.text, job.kind, job.hints, job.query)
+    lines = layout.lines
     if job.kind in ("python", "code"):
-        found = _symbols(job.text) if job.kind == "python" else None
+        found = _symbols(job.text) if job.kind == "python" and layout.numbers is None else None
         frame = found if found is not None else [i for i, worth in sorted(layout.prior.items()) if worth >= 2.0]
         if found:
             layout.prior.update({i: max(2.0, layout.prior.get(i, 0.0)) for i in found})

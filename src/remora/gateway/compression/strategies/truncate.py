@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from remora.gateway.compression.formats.layouts import layout_of
+from remora.gateway.compression.formats.layouts import laid_out
 from remora.gateway.compression.job import Draft, Job, analysed, ranked, reserve
 from remora.gateway.compression.lines import Layout, Piece, choose, pieces, render
 from remora.gateway.compression.relevance import W, ranking
@@ -17,8 +17,7 @@ HEAD = 0.08  # share of the budget for the first lines: they say what this is
 
 
 def run(job: Job) -> Draft:
-    lines = job.text.split("\n")
-    return by_lines(job, layout_of(job.kind, lines, job.hints), f"truncate:{job.kind}")
+    return by_lines(job, laid_out(job.text, job.kind, job.hints, job.query), f"truncate:{job.kind}")
 
 
 def scored(layout: Layout, query: str | None) -> tuple[list[Piece], Floats, Floats]:
@@ -65,7 +64,7 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
         body = render(layout, units, kept)
     shown = len({units[i].line for i in kept}) if len(kept) < len(units) else len(lines)
     partly = len(kept) < len(units) and shown == len(lines)
-    return Draft(layout.header + body, label, shown - partly, len(lines), layout.unit)
+    return Draft(layout.header + body, label, shown - partly, layout.total or len(lines), layout.unit)
 
 
 def _opening(units: Sequence[Piece], room: float) -> list[int]:
