@@ -20,6 +20,7 @@ from remora.gateway.compression.strategies import extract_fields, lossless
 from remora.gateway.compression.tokens import estimate
 
 MARKER = "[rem: "
+HOPELESS = 0.15  # of the size: no lossless form is that short, so none is tried
 ALWAYS = 150  # characters a marker may cost whatever the budget
 
 
@@ -137,6 +138,8 @@ def _whole(job: Job, budget: Budget, model: str) -> Draft | None:
             if shorter and saved >= 300 and len(shorter) <= 0.8 * len(job.text):
                 return Draft(shorter, "auto→lossless", 1, 1)
         return Draft(job.text, "none", 1, 1)
+    if budget.in_chars(job.kind, model) < HOPELESS * len(job.text):
+        return None
     shorter = lossless.form(job)
     if shorter is not None and budget.fits(shorter, job.kind, model):
         return Draft(shorter, "auto→lossless", 1, 1)

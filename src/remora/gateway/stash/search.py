@@ -76,9 +76,7 @@ def _search_values(value: Any, question: str, limit: int, seen: str) -> str:
     out: list[str] = []
     left, total = limit - 40, 0
     named: set[int] = set()
-    for i in ranked(score):
-        if not document.is_value(i):
-            continue
+    for i in document.values(ranked(score)):
         shown = _shown(document, i)
         if len(shown) > 12 and _inner(document, i, shown) in seen:
             continue

@@ -126,9 +126,11 @@ class Document:
         worth = 1.0 / (1 + node.depth)
         return worth if piece < 0 else worth - 0.2 * min(8, piece)
 
-    def is_value(self, unit: int) -> bool:
-        """Containers are only chosen with what is in them."""
-        return self.nodes[self.units[unit].node].kind in ("scalar", "text", "row")
+    def values(self, order: Sequence[int]) -> list[int]:
+        """Without the containers: they are only chosen with what is in them."""
+        nodes = self.nodes
+        can = [nodes[unit.node].kind in ("scalar", "text", "row") for unit in self.units]
+        return [i for i in order if can[i]]
 
 
 def _is_long(value: Any) -> bool:
@@ -329,7 +331,7 @@ def select(
         _fill(choice, order, budget, nested)
         return choice
     _fill(choice, first, budget)
-    _fill(choice, [i for i in unasked if document.is_value(i)], choice.cost + budget * share)
+    _fill(choice, document.values(unasked), choice.cost + budget * share)
     limit = float(budget)
     for _ in range(6):
         _fill(choice, order, limit)

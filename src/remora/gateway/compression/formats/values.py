@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -37,8 +38,12 @@ _DECODER = json.JSONDecoder(
 )
 
 
+@functools.lru_cache(maxsize=2)
 def parse(text: str) -> Any:
-    """The document with numbers as literals; ValueError when it is no JSON, Unfaithful when it cannot be rewritten."""
+    """The document with numbers as literals; ValueError when it is no JSON, Unfaithful when it cannot be rewritten.
+
+    Several steps ask for the same document: it is shared, and nobody changes it.
+    """
     try:
         value = _DECODER.decode(text)
     except RecursionError as error:

@@ -60,7 +60,7 @@ def by_values(
     score, plain = scored(document, job.query)
     budget = job.chars - reserve(job, "values") - 12
     unasked = ranked(plain) if job.query else []
-    order = [i for i in ranked(score) if document.is_value(i)]
+    order = document.values(ranked(score))
     choice = documents.select(document, order, budget, first, unasked, W.reserve, nested)
     body = choice.render()
     while len(body) > budget and choice.drop(order):

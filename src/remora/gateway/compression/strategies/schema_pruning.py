@@ -22,7 +22,7 @@ def firsts(document: documents.Document) -> list[int]:
         above = paths[node.parent] if node.parent >= 0 else ()
         paths.append((*above, node.key if node.key is not None else node.column))
     seen: dict[tuple[object, ...], int] = {}
-    for i, unit in enumerate(document.units):
-        if document.is_value(i) and unit.piece <= 0:
-            seen.setdefault(paths[unit.node], i)
+    for i in document.values(range(len(document.units))):
+        if document.units[i].piece <= 0:
+            seen.setdefault(paths[document.units[i].node], i)
     return sorted(seen.values(), key=lambda i: (document.nodes[document.units[i].node].depth, i))
