@@ -18,6 +18,7 @@ from remora.gateway.compression.job import POINTER, Draft, Job, Options, handle_
 from remora.gateway.compression.relevance import names_something
 from remora.gateway.compression.strategies import extract_fields, lossless
 from remora.gateway.compression.tokens import estimate
+from remora.gateway.compression.words import table
 
 MARKER = "[rem: "
 HOPELESS = 0.15  # of the size: no lossless form is that short, so none is tried
@@ -46,6 +47,7 @@ class Compressed:
     tokens_out: int
     omitted: Omitted
     handle: str
+    scorer: str = ""  # how the question was followed: words, lexical (no word table), empty without one
     cleaned: str = field(repr=False, default="")
     cleaned_kind: str = ""
 
@@ -104,7 +106,8 @@ def compress(
         body = noted if budget.fits(noted, cleaned.kind, model) or len(noted) < ALWAYS else body
     return Compressed(
         body, draft.label, found, estimate(text, found, model), estimate(body, cleaned.kind, model),
-        Omitted(draft.kept, draft.total, draft.unit, max(0, len(text) - len(body))), handle, cleaned.text, cleaned.kind,
+        Omitted(draft.kept, draft.total, draft.unit, max(0, len(text) - len(body))), handle,
+        ("words" if table() else "lexical") if asked else "", cleaned.text, cleaned.kind,
     )  # fmt: skip
 
 
