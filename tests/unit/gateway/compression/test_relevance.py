@@ -14,7 +14,7 @@ def best(texts: list[str], query: str | None, up: list[int] | None = None) -> in
 
 
 LINES = [
-    "service started on port 80", "worker 6 killed by signal 11 while decoding a tile", "bounce rate 11.4 percent, paused",
+    "service started on port 80", "worker 6 killed by signal 11 while decoding a tile", "bounce rate 11.4 percent",
     "def remove_entry(self, key):", "cache hit for key a1", "cache hit for key b2", "cache hit for key c3",
 ]  # fmt: skip
 

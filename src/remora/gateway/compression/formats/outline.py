@@ -26,6 +26,10 @@ _NAMES = re.compile(r"^\s+(?:- )?[\"']?(?:name|id|title|key|path|number|uid|slug
 _STATE = re.compile(
     r"\[(?:checked|disabled|expanded|selected|active|pressed|invalid|level=1)\b|^\s*- (?:alert|status|dialog|heading)\b"
 )
+_QUOTED = re.compile(r'"[^"]+"')
+_ACTS = re.compile(
+    r"^\s*- (?:button|link|textbox|searchbox|combobox|checkbox|radio|menuitem|tab|option|switch|slider|spinbutton)\b"
+)
 
 
 def parents(lines: Sequence[str]) -> list[int]:
@@ -105,14 +109,21 @@ def _titles(lines: Sequence[str], up: Sequence[int]) -> dict[int, int]:
 
 
 def snapshot(lines: Sequence[str]) -> Layout:
-    """Nodes with a name or a state matter, bare containers only carry them."""
+    """What can be acted upon matters, then names and states; bare containers only carry them."""
     prior = {}
+    up = parents(lines)
+    names = [_QUOTED.search(line) for line in lines]
     for i, line in enumerate(lines):
+        name, above = names[i], names[up[i]] if up[i] >= 0 else None
         if _STATE.search(line):
             prior[i] = 0.8
-        elif '"' not in line and not re.search(r": \S", line):
+        elif _ACTS.match(line):
+            prior[i] = 0.6
+        elif name and above and name[0] == above[0]:  # the cell that says what its row says
+            prior[i] = -1.5
+        elif not name and not re.search(r": \S", line):
             prior[i] = -0.8
-    return Layout(narrow(lines), unit="nodes", up=parents(lines), prior=prior, siblings=True)
+    return Layout(narrow(lines), unit="nodes", up=up, prior=prior, siblings=True)
 
 
 def narrow(lines: Sequence[str]) -> list[str]:
