@@ -1,0 +1,1 @@
+"""Makes texts small without losing anything for good: `auto.compress` is the one way in."""

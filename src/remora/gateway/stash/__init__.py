@@ -1,0 +1,1 @@
+"""Originals and how they are read again."""
