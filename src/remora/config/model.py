@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from remora.config.expand import dangerous
+from remora.config.results import CacheConfig, PipelineConfig, ResultOverrides, StashConfig, Structured
+from remora.config.section import Section, Words
+from remora.config.section import fault as _fault
 
 LogLevel = Literal["trace", "debug", "info", "warning", "error"]
 CatalogMode = Literal["slim", "full", "lazy"]
-Structured = Literal["auto", "preserve", "drop"]
 Transport = Literal["stdio", "http", "sse"]
 
-OWN_TOOLS = frozenset({"remora", "find_tools", "call_read_tool", "call_tool"})
+OWN_TOOLS = frozenset({"remora", "read_more", "find_tools", "call_read_tool", "call_tool"})
 PREFIX = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,23}\Z")
-
-# TOML has arrays only: they become tuples, while everything else must have the very type.
-Words = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 def _env_policy(value: Any) -> Any:
@@ -32,17 +31,6 @@ def _env_policy(value: Any) -> Any:
 
 def _transport(value: Any) -> Any:
     return "http" if value in ("streamable_http", "streamable-http") else value
-
-
-def _fault(kind: str, message: str, hint: str = "", at: tuple[str, ...] = ()) -> PydanticCustomError:
-    """An error with a cure; `at` is the key below the model that is to blame."""
-    return PydanticCustomError(kind, "{message}", {"message": message, "hint": hint, "at": at})
-
-
-class Section(BaseModel):
-    """A table of the file: exact types, no unknown keys, never changed in place."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class HttpConfig(Section):
@@ -137,16 +125,6 @@ class CatalogConfig(Section):
     ttl_ms: int = Field(default=60000, ge=0, description="How long a modern client may keep a list.")
 
 
-class PipelineConfig(Section):
-    """What happens to results on their way to the agent."""
-
-    enabled: bool = Field(default=True, description="Run the stages; false passes every result through untouched.")
-    structured: Structured = Field(
-        default="auto", description="Keep structured content: auto, preserve always, or drop."
-    )
-    time_limit_ms: int = Field(default=2000, gt=0, description="A stage that takes longer is skipped for that result.")
-
-
 class ObservabilityConfig(Section):
     """Metrics and traces."""
 
@@ -193,7 +171,7 @@ class UpstreamAuth(Section):
         return self
 
 
-class ToolConfig(Section):
+class ToolConfig(ResultOverrides):
     """Overrides for one tool of a server."""
 
     hidden: bool = Field(default=False, description="Neither list nor call the tool.")
@@ -202,9 +180,15 @@ class ToolConfig(Section):
     annotations: dict[str, Any] = Field(default={}, description="Merged over the server's annotations.")
     safe: bool | None = Field(default=None, description="Whether a call may be sent twice; overrides annotations.")
     structured: Structured | None = Field(default=None, description="Overrides the server's `structured`.")
+    verbatim: bool | None = Field(
+        default=None, description="Its results are files, to be passed on byte for byte; unset = by its name."
+    )
+    cache: Literal["auto", "on", "off"] = Field(
+        default="auto", description="Keep its answers: by the policy, always, or never."
+    )
 
 
-class ServerConfig(_Limits):
+class ServerConfig(_Limits, ResultOverrides):
     """One proxied server. Keys of [gateway] may be repeated here; what is left out is inherited."""
 
     enabled: bool = Field(default=True, description="Serve it.")
@@ -246,6 +230,10 @@ class ServerConfig(_Limits):
     catalog_mode: CatalogMode = Field(default="slim", description="Overrides catalog.mode.")
     max_description_chars: int = Field(default=2000, ge=0, description="Overrides catalog.max_description_chars.")
     structured: Structured = Field(default="auto", description="Overrides pipeline.structured.")
+    invalidates: Words = Field(default=(), description="Servers whose cached answers a write to this one makes stale.")
+    local: bool | None = Field(
+        default=None, description="It works on this machine's files; unset = yes if it is a program started here."
+    )
     tools: dict[str, ToolConfig] = Field(default={}, description="Overrides per tool, by the server's own tool name.")
 
     @property
@@ -253,6 +241,10 @@ class ServerConfig(_Limits):
         if self.transport:
             return self.transport
         return "stdio" if self.command else "http"
+
+    @property
+    def is_local(self) -> bool:
+        return self.kind == "stdio" if self.local is None else self.local
 
     @model_validator(mode="after")
     def _connection(self) -> Self:
@@ -292,10 +284,18 @@ class Config(Section):
 
     schema_version: Literal[1] = Field(default=1, description="Version of this file's layout.")
     log_level: LogLevel = Field(default="info", description="Least severity that is logged.")
+    consumer_model: str = Field(
+        default="", description="The model that reads the results, such as claude-sonnet-4; empty = unknown."
+    )
+    model_windows: dict[str, int] = Field(
+        default={}, description="Context windows in tokens, by the first letters of a model's name."
+    )
     http: HttpConfig = Field(default=HttpConfig.model_construct(), description="The HTTP door.")
     gateway: GatewayConfig = Field(default=GatewayConfig.model_construct(), description="Behaviour towards servers.")
     catalog: CatalogConfig = Field(default=CatalogConfig.model_construct(), description="How tools are listed.")
     pipeline: PipelineConfig = Field(default=PipelineConfig.model_construct(), description="What happens to results.")
+    stash: StashConfig = Field(default=StashConfig.model_construct(), description="Originals that can be read on.")
+    cache: CacheConfig = Field(default=CacheConfig.model_construct(), description="Answers that are kept.")
     observability: ObservabilityConfig = Field(
         default=ObservabilityConfig.model_construct(), description="Metrics and traces."
     )

@@ -12,9 +12,11 @@ from pydantic import Field
 
 from remora.config.check import check
 from remora.config.load import Loaded
-from remora.config.model import CatalogMode, Config, Section, Structured, Words
+from remora.config.model import CatalogMode, Config
 from remora.config.outline import dotted, outline
 from remora.config.problems import InvalidConfig, Problem
+from remora.config.results import Limit, Strategy, Structured
+from remora.config.section import Section, Words
 from remora.config.source import parse, read_text
 
 PROJECT_FILE = Path(".remora", "project.toml")
@@ -40,12 +42,18 @@ class ProjectCatalog(Section):
 
 
 class ProjectPipeline(Section):
+    compression: Strategy | None = Field(default=None, description="As pipeline.compression.")
+    min_tokens: int | None = Field(default=None, ge=0, description="As pipeline.min_tokens.")
+    max_result_tokens: Limit | None = Field(default=None, ge=0, description="As pipeline.max_result_tokens.")
+    max_result_chars: Limit | None = Field(default=None, ge=0, description="As pipeline.max_result_chars.")
+    verbatim_max_tokens: int | None = Field(default=None, ge=0, description="As pipeline.verbatim_max_tokens.")
     structured: Structured | None = Field(default=None, description='As pipeline.structured; only "drop" has effect.')
 
 
 class ProjectConfig(Section):
     """Everything that .remora/project.toml can say."""
 
+    consumer_model: str | None = Field(default=None, description="As consumer_model.")
     project: ProjectName = Field(default=ProjectName.model_construct(), description="The project itself.")
     servers: ProjectServers = Field(default=ProjectServers.model_construct(), description="Which servers are served.")
     tools: ProjectTools = Field(default=ProjectTools.model_construct(), description="Which tools are not.")
@@ -84,6 +92,8 @@ class Project:
             free = {key: asked[key] for key in asked if loaded.origins.get(f"{section}.{key}", "file") == "file"}
             if free:
                 update[section] = getattr(loaded.config, section).model_copy(update=free)
+        if self.settings.consumer_model is not None and loaded.origins.get("consumer_model", "file") == "file":
+            update["consumer_model"] = self.settings.consumer_model
         return loaded.config.model_copy(update=update) if update else loaded.config
 
 

@@ -17,6 +17,7 @@ from remora.config.keys import fields
 from remora.config.model import INHERITED, Config
 from remora.config.outline import dotted
 from remora.config.project import ProjectConfig
+from remora.config.results import PARTS
 from remora.config.watch import RESTART_KEYS
 
 SHIPPED = Path(__file__).with_name("schema.json")
@@ -45,7 +46,7 @@ def reference() -> str:
         fields(), key=lambda each: each[0][:2] == ("servers", "NAME") and each[0][2] in INHERITED
     ):
         marks = " ◇" * (path in project) + " ↻" * (dotted(path) in RESTART_KEYS)
-        inherited = path[:2] == ("servers", "NAME") and path[2] in INHERITED
+        inherited = path[:2] == ("servers", "NAME") and (path[2] in INHERITED or path[-2] in PARTS)
         default = "inherited" if inherited else f"`{_toml(field.default)}`" if field.default is not None else "unset"
         row = f"| `{path[-1]}`{marks} | {_kind(field)} | {default} | {field.description} |"
         sections.setdefault(path[:-1], []).append(row)

@@ -163,7 +163,7 @@ def test_values_out_of_range_or_of_the_wrong_type(data):
 
 @pytest.mark.parametrize(
     "data",
-    [{"daemon": {}}, {"stash": {}}, {"gateway": {"prefix": "x"}}, {"servers": {"a": server(local=True)}}],
+    [{"daemon": {}}, {"nonsense": {}}, {"gateway": {"prefix": "x"}}, {"servers": {"a": server(remote=True)}}],
 )
 def test_unknown_keys_are_errors(data):
     assert errors(data) == ["Extra inputs are not permitted"]
