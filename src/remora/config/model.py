@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from remora.config.expand import dangerous
+from remora.config.learning import Compat, CompatOptions, TunerConfig
 from remora.config.results import CacheConfig, PipelineConfig, ResultOverrides, StashConfig, Structured
 from remora.config.section import Section, Words
 from remora.config.section import fault as _fault
@@ -154,6 +155,7 @@ class ProfileConfig(Section):
     catalog_mode: Literal["", "slim", "full", "lazy"] = Field(
         default="", description="Catalog mode; empty = that of [catalog]."
     )
+    compat: Compat = Field(default=(), description="Other gateways whose tools are offered too, beside `compat`.")
 
 
 class UpstreamAuth(Section):
@@ -300,6 +302,11 @@ class Config(Section):
         default=ObservabilityConfig.model_construct(), description="Metrics and traces."
     )
     auth: AuthConfig = Field(default=AuthConfig.model_construct(), description="Who may use the HTTP door.")
+    tuner: TunerConfig = Field(default=TunerConfig.model_construct(), description="Learning better settings.")
+    compat: Compat = Field(default=(), description="Other gateways whose tools are offered too: memtomem-stm.")
+    compat_options: CompatOptions = Field(
+        default=CompatOptions.model_construct(), description="Settings of compatibility profiles."
+    )
     profiles: dict[str, ProfileConfig] = Field(default={}, description="Named views of the catalog.")
     servers: dict[str, ServerConfig] = Field(
         default={}, description="The proxied servers, in the order they are listed."

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from remora.config.learning import LlmConfig
 from remora.config.section import Section, Words, fault
 
 Structured = Literal["auto", "preserve", "drop"]
@@ -118,6 +119,7 @@ class PipelineConfig(Section):
     hybrid: HybridConfig = Field(default=HybridConfig.model_construct(), description="Head and table of contents.")
     progressive: ProgressiveConfig = Field(default=ProgressiveConfig.model_construct(), description="Piece by piece.")
     relevance: RelevanceConfig = Field(default=RelevanceConfig.model_construct(), description="Questions.")
+    llm: LlmConfig = Field(default=LlmConfig.model_construct(), description="The model of the strategy llm_summary.")
 
 
 class StashConfig(Section):
@@ -172,9 +174,10 @@ class ResultOverrides(Section):
     relevance: RelevanceConfig = Field(
         default=RelevanceConfig.model_construct(), description="Overrides [pipeline.relevance]."
     )
+    llm: LlmConfig = Field(default=LlmConfig.model_construct(), description="Overrides [pipeline.llm].")
 
 
 # Tables of [pipeline] that may be repeated, key by key, for a server and for a tool.
-PARTS = ("clean", "selective", "hybrid", "progressive", "relevance")
+PARTS = ("clean", "selective", "hybrid", "progressive", "relevance", "llm")
 
 __all__ = ["PARTS", "CacheConfig", "PipelineConfig", "ResultOverrides", "StashConfig", "Structured", "Words"]
