@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 from remora.config.load import Loaded, Paths
 from remora.config.watch import Reload, Watcher
-from remora.doors.mcp.tools import RemoraTool
+from remora.doors.mcp.tools import Own, ReadMoreTool, RemoraTool
 from remora.gateway.children import Children
 from remora.gateway.engine import Gateway, Parts
 from remora.gateway.pipeline import Pipeline
-from remora.gateway.session import LOCAL_USER, Principal, Session
-from remora.operations import gateway as _gateway_operations  # noqa: F401 - registers them
-from remora.operations.registry import Context
+from remora.gateway.session import LOCAL_USER, Front, Principal, Session
+from remora.gateway.stages.compress import CompressStage
+from remora.gateway.stages.workers import Workers
+from remora.gateway.stash.store import Stash
+from remora.operations.registry import Context, registered
 from remora.storage.sqlite.state import StateDb
 from remora.telemetry.logs import UpstreamLog
 from remora.telemetry.metrics import Metrics
@@ -34,6 +36,9 @@ class App:
 
     def context(self, session: Session | None = None, principal: Principal = LOCAL_USER) -> Context:
         return Context(self.gateway, self.state, self.paths, session.principal if session else principal, session)
+
+    def of(self, front: Front) -> Context:
+        return self.context(front.session)
 
     async def reloaded(self, change: Reload) -> None:
         """Take up an edited config file; a broken one changes nothing."""
@@ -60,7 +65,10 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
         stack.push_async_callback(children.close)
         tracer = Tracer(loaded.config.observability)
         stack.callback(tracer.close)
-        pipeline = Pipeline((), loaded.config.pipeline.time_limit_ms)
+        workers = Workers()
+        stack.push_async_callback(workers.close)
+        stash = Stash(state, loaded.config.stash)
+        pipeline = Pipeline([CompressStage(stash, workers)], loaded.config.pipeline.time_limit_ms)
         parts = Parts(
             environ=environ,
             manifests=state.manifests,
@@ -68,13 +76,16 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
             tracer=tracer,
             pipeline=pipeline,
             children=children,
+            stash=stash,
+            workers=workers,
             stderr_of=lambda name: UpstreamLog(paths.logs, name).write,
             screen=_is_clean,
             own_urls=own_urls,
         )
         gateway = Gateway(loaded, parts)
         app = App(gateway, state, metrics, paths)
-        gateway.serve_own(RemoraTool(lambda front: app.context(front.session)))
+        registered()
+        gateway.serve_own(Own([group(app.of) for group in (RemoraTool, ReadMoreTool)]))
         stack.push_async_callback(gateway.close)
         await gateway.start()
         yield app

@@ -13,7 +13,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from tests.support import scripted_tools  # noqa: F401  (registers the tools)
+from tests.support import data_tools, scripted_tools  # noqa: F401  (they register the tools)
 from tests.support.inbox import Inbox
 from tests.support.scripted_server import MODERN, Message, Server, Session
 from tests.support.upstream import options

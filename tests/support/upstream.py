@@ -21,7 +21,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])  # started as a script, by a gateway that knows nothing of this package
 
-from tests.support import scripted_tools  # noqa: F401  (registers the tools)
+from tests.support import data_tools, scripted_tools  # noqa: F401  (they register the tools)
 from tests.support.scripted_server import Message, Server, Session
 
 

@@ -13,7 +13,7 @@ from remora.errors import RpcError, UpstreamError
 from remora.gateway import eras
 from remora.gateway.catalog import Entry, Source
 from remora.gateway.parked import Parked
-from remora.gateway.pipeline import Call
+from remora.gateway.pipeline import Call, Report
 from remora.gateway.session import Caller, Front, Params, wanted
 from remora.gateway.view import LAZY_NAMES, View, takes_context_query
 from remora.gateway.wire import jsonrpc
@@ -52,6 +52,7 @@ class Trail:
     modern: bool | None = None
     in_bytes: int | None = None
     out_bytes: int | None = None
+    report: Report = field(default_factory=Report)
 
 
 async def call_tool(gateway: Gateway, front: Front, params: Params) -> Params:
@@ -63,15 +64,15 @@ async def call_tool(gateway: Gateway, front: Front, params: Params) -> Params:
     view = gateway.view(front.session)
     if name in LAZY_NAMES and view.lazy:
         return await _lazy(gateway, front, view, name, params)
-    if gateway.own.has(name):
+    if name in view.own:
         return _finished(await gateway.own.call(name, arguments or {}, front), front.caller)
     entry = view.callable.get(name)
     if entry is None:
-        raise unknown_tool(view, gateway.own.names, name)
-    return await _call_entry(gateway, front, entry, params)
+        raise unknown_tool(view, name)
+    return await _call_entry(gateway, front, view, entry, params)
 
 
-async def _call_entry(gateway: Gateway, front: Front, entry: Entry, params: Params) -> Params:
+async def _call_entry(gateway: Gateway, front: Front, view: View, entry: Entry, params: Params) -> Params:
     arguments = params.get("arguments")
     query = ""
     if arguments and "_context_query" in arguments and takes_context_query(entry):
@@ -83,13 +84,13 @@ async def _call_entry(gateway: Gateway, front: Front, entry: Entry, params: Para
         params = {**params, "name": entry.original}
     meta = params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
-    call = Call(entry, arguments or {}, query, front)
     trail = Trail(entry.source.name, entry.original)
     session, tracer = front.session, gateway.tracer
     with tracer.span(
         "proxy_call", meta, method="tools/call", session=session.key, server=trail.server, tool=trail.tool
     ) as span:
         trail.trace_id = span.trace_id or trace_id_of(meta)
+        call = Call(entry, arguments or {}, query, front, view, trail.trace_id, trail.report)
         span.content(arguments=call.arguments)
         try:
             result = await _run(gateway, call, params, trail, span)
@@ -140,10 +141,10 @@ async def _finish(gateway: Gateway, call: Call, result: Params, trail: Trail) ->
     if result.get("resultType", "complete") != "complete" or "task" in result:
         gateway.remember_task(result, entry.source.name)
         return result
-    if "structuredContent" in result and gateway.view(call.front.session).drops_structured(entry):
+    if "structuredContent" in result and call.view.structured(entry) == "drop":
         result = {key: value for key, value in result.items() if key != "structuredContent"}
     trail.in_bytes = text_bytes(result)
-    if gateway.pipeline.stages:
+    if call.view.config.pipeline.enabled and trail.outcome == "ok":
         result = await gateway.pipeline.run(call, result)
     trail.out_bytes = text_bytes(result)
     return gateway.catalog.rewrite(entry.source.name, result)  # type: ignore[no-any-return]
@@ -303,15 +304,15 @@ async def _lazy(gateway: Gateway, front: Front, view: View, name: str, params: P
     inner = arguments.get("arguments", {})
     if fault := lazy.fault(entry, inner):
         return _finished(lazy.refusal(entry, fault), front.caller)
-    return await _call_entry(gateway, front, entry, {**params, "name": entry.served, "arguments": inner})
+    return await _call_entry(gateway, front, view, entry, {**params, "name": entry.served, "arguments": inner})
 
 
 # -- results and records -------------------------------------------------------------------------------------------
 
 
-def unknown_tool(view: View, own: list[str], name: str) -> RpcError:
+def unknown_tool(view: View, name: str) -> RpcError:
     """The same words for a tool that does not exist and for one that is hidden."""
-    similar = difflib.get_close_matches(name, [*own, *view.callable], 3, 0.5)
+    similar = difflib.get_close_matches(name, [*view.own, *view.callable], 3, 0.5)
     return RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name}", {"similar": similar})
 
 
@@ -383,5 +384,6 @@ def record(gateway: Gateway, front: Front, trail: Trail) -> None:
             in_bytes=trail.in_bytes,
             out_bytes=trail.out_bytes,
             ms_upstream=trail.ms_upstream,
+            **trail.report.columns(),
         )
     )

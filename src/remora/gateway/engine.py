@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +27,8 @@ from remora.gateway.parked import ParkingLot
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.server import Server
 from remora.gateway.session import Front, Params, Session, ViewKey, wanted
+from remora.gateway.stages.workers import Workers
+from remora.gateway.stash.store import Stash
 from remora.gateway.upstream import Upstream
 from remora.gateway.wire import jsonrpc
 from remora.storage.sqlite.manifests import Manifests
@@ -39,13 +41,12 @@ TASKS_KEPT = 1000
 
 
 class OwnTools(Protocol):
-    """Tools that Remora itself offers."""
+    """Tools that Remora itself offers; `names` are all there may ever be, so that no server takes one."""
 
     names: list[str]
 
-    def definitions(self) -> list[Params]: ...
-
-    def has(self, name: str) -> bool: ...
+    def definitions(self, key: ViewKey) -> list[Params]:
+        """Those that sessions of this kind see."""
 
     async def call(self, name: str, arguments: Params, front: Front) -> Params: ...
 
@@ -60,6 +61,8 @@ class Parts:
     tracer: Tracer
     pipeline: Pipeline
     children: Children
+    stash: Stash
+    workers: Workers
     stderr_of: Callable[[str], Callable[[bytes], None]]
     screen: Callable[[str], bool] = lambda _: True
     own_urls: tuple[str, ...] = ()
@@ -83,6 +86,7 @@ class Gateway:
         self.listeners = Listeners()
         self.parking = ParkingLot()
         self.pipeline = parts.pipeline
+        self.stash = parts.stash
         self.metrics = parts.metrics
         self.tracer = parts.tracer
         self.catalog = Catalog((), ("rem",), ())
@@ -124,6 +128,7 @@ class Gateway:
         self.loaded = loaded
         self.metrics.config = loaded.config.observability
         self.pipeline.time_limit = loaded.config.pipeline.time_limit_ms / 1000
+        self.stash.config = loaded.config.stash
         self.tracer.configure(loaded.config.observability)
         await self._take_servers(loaded)
 
@@ -217,7 +222,7 @@ class Gateway:
     def move_session(self, session: Session, project: Path | None) -> None:
         """The client told its project late: what it sees may change."""
         before = self.view(session)
-        session.view = ViewKey(session.view.profile, project, session.view.catalog)
+        session.view = replace(session.view, project=project)
         self._discover_for(session)
         changed = _differences(before, self.view(session))
         for listener in self.listeners.all:
@@ -241,7 +246,7 @@ class Gateway:
         rules = views.Filter(profile, project, self.home)
         config = project.over(self.loaded) if project else self.config
         mode = key.catalog or (profile.catalog_mode if profile else "")
-        return views.build(self.catalog, rules, config, self.own.definitions(), mode, self.parts.screen)
+        return views.build(self.catalog, rules, config, self.own.definitions(key), mode, self.parts.screen)
 
     def _project(self, root: Path) -> Project:
         if root not in self._projects:
@@ -383,11 +388,8 @@ def _differences(before: views.View, after: views.View) -> set[str]:
 class _NoTools:
     names: list[str] = []
 
-    def definitions(self) -> list[Params]:
+    def definitions(self, key: ViewKey) -> list[Params]:
         return []
-
-    def has(self, name: str) -> bool:
-        return False
 
     async def call(self, name: str, arguments: Params, front: Front) -> Params:
         raise KeyError(name)

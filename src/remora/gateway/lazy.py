@@ -78,7 +78,7 @@ def chosen(view: View, via: str, arguments: Params) -> Entry:
     if entry is None:
         from remora.gateway.calls import unknown_tool
 
-        raise unknown_tool(view, [], name)
+        raise unknown_tool(view, name)
     if via == "call_read_tool" and not entry.hint("readOnlyHint"):
         raise RpcError(jsonrpc.INVALID_PARAMS, f"{name} is not read-only: use call_tool")
     return entry

@@ -9,14 +9,53 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from remora.gateway.catalog import Entry
 from remora.gateway.session import Front
+from remora.gateway.view import View
+from remora.model.call import CacheUse
 
 log = logging.getLogger(__name__)
 Result = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Report:
+    """What the stages did to one result; it ends in the metrics and, if something changed, in `_meta`."""
+
+    strategy: str | None = None
+    kind: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    units_total: int | None = None
+    units_kept: int | None = None
+    handle: str | None = None
+    query_source: str | None = None
+    ms_clean: float | None = None
+    ms_compress: float | None = None
+    fallback: str | None = None
+    cache: CacheUse = "off"
+    cache_age_ms: int | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """As a row of `calls` has it."""
+        return {
+            "cache": self.cache, "type": self.kind, "strategy": self.strategy, "query_source": self.query_source,
+            "handle": self.handle, "units_total": self.units_total, "units_kept": self.units_kept,
+            "in_tokens": self.tokens_in, "out_tokens": self.tokens_out, "ms_clean": self.ms_clean,
+            "ms_compress": self.ms_compress, "fallback": self.fallback,
+        }  # fmt: skip
+
+    def told(self) -> dict[str, Any]:
+        """As the client sees it."""
+        hit = self.cache == "hit"
+        return {
+            "strategy": self.strategy, "tokens_in": self.tokens_in, "tokens_out": self.tokens_out,
+            "handle": self.handle,
+            "cache": {"hit": True, "age_ms": self.cache_age_ms} if hit else {"hit": False},
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +66,9 @@ class Call:
     arguments: dict[str, Any]
     context_query: str
     front: Front
+    view: View
+    trace_id: str = ""
+    report: Report = field(default_factory=Report)
 
 
 class Stage(Protocol):

@@ -43,6 +43,7 @@ class ViewKey:
     profile: str = ""
     project: Path | None = None
     catalog: str = ""
+    compat: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

@@ -9,8 +9,10 @@ from typing import Any
 
 from remora.config.model import CatalogConfig, Config, ProfileConfig, ServerConfig
 from remora.config.project import Project, in_project, matches
+from remora.config.results import Structured
 from remora.gateway.catalog import Catalog, Entry, Source, template_matches
 from remora.gateway.metadata import slim
+from remora.gateway.stages.settings import Settings, effective
 
 Definition = dict[str, Any]
 INSTRUCTIONS = (
@@ -52,6 +54,8 @@ LAZY_TOOLS: list[Definition] = [
         },
     },
 ]
+# Ways to what was left out, the first one that is listed.
+POINTERS = (("read_more", 'read_more("{handle}")'), ("stm_proxy_read_more", 'stm_proxy_read_more(key="{handle}")'))
 LAZY_NAMES = frozenset(tool["name"] for tool in LAZY_TOOLS)
 
 
@@ -74,10 +78,11 @@ class Filter:
         return None
 
     def hides(self, entry: Entry) -> bool:
-        return (
-            (entry.override is not None and entry.override.hidden)
-            or (self.profile is not None and matches(self.profile.hidden, entry.served))
-            or (self.project is not None and self.project.hides(entry.served))
+        return (entry.override is not None and entry.override.hidden) or self.hides_name(entry.served)
+
+    def hides_name(self, name: str) -> bool:
+        return (self.profile is not None and matches(self.profile.hidden, name)) or (
+            self.project is not None and self.project.hides(name)
         )
 
 
@@ -94,6 +99,10 @@ class View:
     template_entries: list[Entry] = field(default_factory=list)
     settings: dict[str, ServerConfig] = field(default_factory=dict)
     instructions: str = ""
+    own: list[str] = field(default_factory=list)
+    config: Config = field(default_factory=Config)
+    modes: dict[str, str] = field(default_factory=dict)
+    _results: dict[str, Settings] = field(default_factory=dict)
 
     @property
     def lazy(self) -> bool:
@@ -103,9 +112,25 @@ class View:
     def servers(self) -> list[str]:
         return list(self.settings)
 
-    def drops_structured(self, entry: Entry) -> bool:
+    def results(self, entry: Entry) -> Settings:
+        """What holds for this tool's results."""
+        found = self._results.get(entry.served)
+        if found is None:
+            found = effective(self.config, self.settings[entry.source.name], entry.override)
+            self._results[entry.served] = found
+        return found
+
+    def structured(self, entry: Entry) -> Structured:
+        """What becomes of structured content: `auto` only where no schema promises it."""
         override = entry.override.structured if entry.override else None
-        return (override or self.settings[entry.source.name].structured) == "drop"
+        asked = override or self.settings[entry.source.name].structured
+        small = self.config.pipeline.enabled and self.results(entry).strategy != "none"
+        return "preserve" if asked == "auto" and (self.modes.get(entry.source.name) == "full" or not small) else asked
+
+    @property
+    def pointer(self) -> str | None:
+        """How a session that sees this reads on what was left out; None: it cannot."""
+        return next((way for tool, way in POINTERS if tool in self.own), None)
 
     def find_resource(self, uri: str) -> Entry | None:
         """The entry that serves a URI: listed, or matched by the templates of one server alone."""
@@ -119,19 +144,22 @@ def build(
     catalog: Catalog, rules: Filter, config: Config, own: Sequence[Definition], mode: str, screen: Callable[[str], bool]
 ) -> View:
     """`mode` overrides every server's own where it is not empty; `screen` tells which instructions may pass."""
-    view = View()
+    view = View(config=config)
     seen = {source.name: source for source in catalog.sources if rules.reason(source) is None}
     view.settings = {name: config.server(name) for name in seen}
+    view.modes = {name: mode or settings.catalog_mode for name, settings in view.settings.items()}
     listed: list[Definition] = []
     for entry in catalog.tools.values():
         if entry.source.name not in seen or rules.hides(entry):
             continue
         view.callable[entry.served] = entry
-        how = mode or view.settings[entry.source.name].catalog_mode
+        how = view.modes[entry.source.name]
         if how == "lazy":
             view.unlisted.append(entry)
         else:
             listed.append(catalog.rewrite(entry.source.name, render(entry, how, view, config.catalog)))
+    own = [tool for tool in own if not rules.hides_name(tool["name"])]
+    view.own = [tool["name"] for tool in own]
     ours = [*own, *(LAZY_TOOLS if view.unlisted else [])]
     view.tools = [_load_always(tool, config.catalog.always_load) for tool in (*ours, *listed)]
     for entry in catalog.prompts.values():
@@ -156,7 +184,7 @@ def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Defini
         made |= {key: text for key in ("description", "title") if (text := getattr(override, key))}
         if override.annotations:
             made["annotations"] = {**(made.get("annotations") or {}), **override.annotations}
-    if view.drops_structured(entry):
+    if view.structured(entry) != "preserve":
         made.pop("outputSchema", None)
     if mode == "slim":
         made = slim(made, view.settings[entry.source.name].max_description_chars)

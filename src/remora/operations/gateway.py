@@ -13,6 +13,7 @@ from remora.errors import RpcError, UpstreamError, UsageError
 from remora.gateway import calls
 from remora.gateway.connect import ask
 from remora.gateway.server import Server
+from remora.gateway.session import ViewKey
 from remora.operations.registry import Context, Input, operation
 from remora.operations.text import health_text, stats_text, status_text, tool_text
 from remora.telemetry import accounting
@@ -177,14 +178,15 @@ class DescribeTool(Input):
 @operation("gateway.describe_tool", "Show a tool's full original definition.", "read", DescribeTool, tool_text)
 async def describe_tool(context: Context, given: DescribeTool) -> Result:
     gateway = context.gateway
-    own = {definition["name"]: definition for definition in gateway.own.definitions()}
+    key = context.session.view if context.session is not None else ViewKey()
+    own = {definition["name"]: definition for definition in gateway.own.definitions(key)}
     if given.name in own:
         return {"name": given.name, "server": None, "original_name": given.name, "definition": own[given.name]}
     if context.session is not None:
         view = gateway.view(context.session)
         entry = view.callable.get(given.name)
         if entry is None:
-            problem = calls.unknown_tool(view, gateway.own.names, given.name)
+            problem = calls.unknown_tool(view, given.name)
             similar = ", ".join((problem.data or {}).get("similar", []))
             raise UsageError(str(problem) + (f" (similar: {similar})" if similar else ""))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,6 +70,15 @@ def operation(
         return handler
 
     return register
+
+
+def registered() -> dict[str, Operation]:
+    """All operations there are: every module beside this one is imported, so that it registers its own."""
+    import remora.operations
+
+    for found in pkgutil.iter_modules(remora.operations.__path__, "remora.operations."):
+        importlib.import_module(found.name)
+    return OPERATIONS
 
 
 async def run(context: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

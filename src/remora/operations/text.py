@@ -67,3 +67,24 @@ def stats_text(result: Result) -> str:
 
 def tool_text(result: Result) -> str:
     return json.dumps(result["definition"], indent=2, ensure_ascii=False)
+
+
+def stash_text(result: Result) -> str:
+    return str(result["text"])
+
+
+def stash_list_text(result: Result) -> str:
+    if not result["entries"]:
+        return "Nothing is kept: no result had to be shortened."
+    rows = [
+        (row["handle"], f"{row['chars']:,}", row["type"], row["server"], row["tool"], _ago(row["age_seconds"]))
+        for row in result["entries"]
+    ]
+    return table(rows, ("handle", "chars", "type", "server", "tool", "kept for"))
+
+
+def _ago(seconds: float) -> str:
+    for letter, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {letter}"
+    return f"{seconds:.0f} s"

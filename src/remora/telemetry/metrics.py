@@ -41,6 +41,10 @@ INSERT INTO tool_defs (session, ts, tokens_upstream, tokens_listed, tools) VALUE
 ON CONFLICT (session) DO UPDATE SET ts = excluded.ts, tokens_upstream = excluded.tokens_upstream,
   tokens_listed = excluded.tokens_listed, tools = excluded.tools
 """
+INSERT_RECOVERY = """
+INSERT INTO recoveries (ts, handle, call_id, session, mode, out_tokens)
+VALUES (?1, ?2, (SELECT max(id) FROM calls WHERE handle = ?2), ?3, ?4, ?5)
+"""
 TRIM_OLD = "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE ts < ? LIMIT ?)"
 TRIM_MANY = """
 DELETE FROM {table} WHERE id IN (
@@ -49,17 +53,20 @@ DELETE FROM {table} WHERE id IN (
 
 EventRow = tuple[float, str, str, str]
 ToolDefsRow = tuple[str, float, int, int, int]
+RecoveryRow = tuple[float, str, str | None, str, int]
 
 
 class _Batch(NamedTuple):
     calls: list[CallRecord]
     events: list[EventRow]
     tool_defs: list[ToolDefsRow]
+    recoveries: list[RecoveryRow]
 
     def write(self, db: apsw.Connection) -> None:
         db.executemany(INSERT_CALL, map(_row, self.calls))
         db.executemany(INSERT_EVENT, ((*event[:3], _told(event[3])) for event in self.events))
         db.executemany(UPSERT_TOOL_DEFS, self.tool_defs)
+        db.executemany(INSERT_RECOVERY, self.recoveries)
 
 
 class Metrics:
@@ -72,6 +79,7 @@ class Metrics:
         self._calls: list[CallRecord] = []
         self._events: list[EventRow] = []
         self._tool_defs: dict[str, ToolDefsRow] = {}
+        self._recoveries: list[RecoveryRow] = []
         self._drain: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._trim_at = time.monotonic() + TRIM_SECONDS / 10
@@ -92,11 +100,16 @@ class Metrics:
         if self._takes(self._tool_defs):
             self._tool_defs[session] = (session, time.time(), tokens_upstream, tokens_listed, tools)
 
+    def record_recovery(self, handle: str, session: str | None, mode: str, out_tokens: int) -> None:
+        """Somebody read on in what was left out: what a saving really was is less by that."""
+        if self._takes(self._recoveries):
+            self._recoveries.append((time.time(), handle, session, mode, out_tokens))
+
     async def flush(self) -> None:
         """Everything recorded before is in the file, or was given up with a warning."""
         async with self._writing:
-            batch = _Batch(self._calls, self._events, list(self._tool_defs.values()))
-            self._calls, self._events, self._tool_defs = [], [], {}
+            batch = _Batch(self._calls, self._events, list(self._tool_defs.values()), self._recoveries)
+            self._calls, self._events, self._tool_defs, self._recoveries = [], [], {}, []
             if any(batch):
                 await self._write(batch)
 
@@ -133,7 +146,7 @@ class Metrics:
         self._drain = loop.create_task(self._write_from_time_to_time(), name="metrics")
 
     async def _write_from_time_to_time(self) -> None:
-        while self._calls or self._events or self._tool_defs:
+        while self._calls or self._events or self._tool_defs or self._recoveries:
             await asyncio.sleep(WRITE_SECONDS)
             await asyncio.shield(self.flush())
             if time.monotonic() >= self._trim_at:
