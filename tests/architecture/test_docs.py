@@ -45,11 +45,11 @@ def test_every_option_has_a_help_text() -> None:
 
 
 def test_every_operation_is_documented() -> None:
-    from remora.operations.registry import OPERATIONS
+    from remora.operations.registry import registered
 
     text = page("operations.md")
     assert reference.with_reference(text, reference.operations_reference()) == text
-    for operation in OPERATIONS.values():
+    for operation in registered().values():
         assert f"### {operation.name}\n" in text
         assert operation.summary.endswith(".")
 

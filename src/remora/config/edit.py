@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,15 @@ def unset_value(path: Path, key: str, *, backups: Path | None = None) -> bool:
     if annotation_at(parts) is None and not has(parse(_text(path), path), parts):
         raise UsageError(f'unknown key "{key}"')
     return _apply(path, lambda text: drop(text, parts), backups)
+
+
+def put_back(path: Path, before: str, after: str, *, backups: Path | None = None) -> bool:
+    """The text from before a change, byte for byte; false if the file has changed since (`after`: its digest then)."""
+    return _apply(path, lambda text: before if digest(text) == after else text, backups)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def add_server(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remora.config.load import Loaded, Surroundings
     from remora.config.model import Config
     from remora.gateway.engine import Gateway
+    from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
     from remora.telemetry.metrics import Metrics
 
@@ -136,6 +137,7 @@ class _Configured:
 
     loaded: Loaded
     metrics: Metrics
+    stash: Stash
 
     @property
     def config(self) -> Config:
@@ -146,13 +148,14 @@ class _Configured:
 async def files_only(loaded: Loaded) -> AsyncIterator[Context]:
     """For operations that need no server and no engine."""
     from remora.gateway.session import LOCAL_USER
+    from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
     from remora.storage.sqlite.state import StateDb
     from remora.telemetry.metrics import Metrics
 
     state = StateDb(loaded.paths.state_db)
     metrics = Metrics(state, loaded.config.observability)
-    gateway = cast("Gateway", _Configured(loaded, metrics))
+    gateway = cast("Gateway", _Configured(loaded, metrics, Stash(state, loaded.config.stash)))
     try:
         yield Context(gateway, state, loaded.paths, LOCAL_USER)
     finally:
@@ -161,9 +164,9 @@ async def files_only(loaded: Loaded) -> AsyncIterator[Context]:
 
 
 async def offline(loaded: Loaded, operation: str, arguments: Mapping[str, Any]) -> Result:
-    import remora.operations.gateway
-    import remora.operations.servers  # noqa: F401 - both register their operations
-    from remora.operations.registry import run
+    from remora.operations.registry import registered, run
+
+    registered()
 
     async with files_only(loaded) as context:
         return await run(context, operation, dict(arguments))

@@ -45,6 +45,12 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "stats": Entry(_AT + "look:stats", "Count calls, errors, sizes and latencies."),
         "doctor": Entry(_AT + "doctor:doctor", "Check everything, and say how to mend what is wrong."),
     },
+    "Small": {
+        "compress": Entry(_AT + "compress:compress", "Make a text small, without an agent and without a server."),
+        "stash": Entry(_AT + "stored:stash", "Show and clear the originals of what was made small."),
+        "cache": Entry(_AT + "stored:cache", "Clear the kept results of tools."),
+        "tune": Entry(_AT + "tune:tune", "Find better settings in what was recorded; apply and undo them."),
+    },
     "Set up": {
         "config": Entry(_AT + "settings:config", "Show, check and change the configuration."),
         "version": Entry(_AT + "version:version", "Show the version, and those of what it runs on."),
@@ -77,7 +83,7 @@ class Program(click.Group):
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 # One width for all sections: the longest name is padded by hand.
-                formatter.write_dl([(name.ljust(7), entry.summary) for name, entry in commands.items()])
+                formatter.write_dl([(name.ljust(8), entry.summary) for name, entry in commands.items()])
 
 
 @click.command(

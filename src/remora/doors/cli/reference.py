@@ -69,12 +69,10 @@ def _takes(option: click.Option) -> str:
 
 def operations_reference() -> str:
     """Every operation with its input."""
-    import remora.operations.gateway
-    import remora.operations.servers  # noqa: F401 - both register their operations
-    from remora.operations.registry import OPERATIONS
+    from remora.operations.registry import registered
 
     parts = []
-    for operation in OPERATIONS.values():
+    for operation in sorted(registered().values(), key=lambda each: each.name):
         schema = operation.input.model_json_schema()
         rows = [
             f"| `{name}` | {_kind(field)} | {_default(name, field, schema)} | {field['description']} |"

@@ -69,8 +69,7 @@ class Summariser:
 
     async def _summary(self, text: str, limit: int, config: LlmConfig) -> str:
         question = self._question(text, limit, config)
-        key = hashlib.sha256("\0".join((text, question.system, config.provider, question.root, config.model,
-                                        str(config.max_tokens))).encode("utf-8", "surrogatepass")).hexdigest()  # fmt: skip
+        key = _key(text, question)
         sent = await self._permitted(text, limit, config, question)
         if kept := await self._kept(key):
             return kept
@@ -159,6 +158,11 @@ class Summariser:
         if message not in self._warned:
             self._warned.add(message)
             log.warning("%s", message)
+
+
+def _key(text: str, question: Question) -> str:
+    parts = (text, question.system, question.provider, question.root, question.model, str(question.max_tokens))
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _kinds(text: str) -> list[str]:

@@ -22,7 +22,8 @@ CREATE TABLE tuning_log (
   reason TEXT NOT NULL,
   evidence TEXT NOT NULL,           -- JSON
   status TEXT NOT NULL,             -- applied, rolled_back, auto_rolled_back
-  by TEXT NOT NULL                  -- user, auto
+  by TEXT NOT NULL,                 -- user, auto
+  ended REAL                        -- when it was taken back
 );
 
 CREATE TABLE summaries (
