@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ from remora.gateway.compression.formats.values import Number, dump, joined
 _SEGMENT = re.compile(r'\["(?:[^"\\]|\\.)*"\]|[^.]+')
 _PLAIN = re.compile(r'[^."\[\]]+')
 MISSING = object()
+QUOTE = '"'
 
 
 def flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -111,8 +114,13 @@ def missing(table: Table, rows: Sequence[int]) -> dict[str, list[int]]:
     return found
 
 
-def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[int, int], str] | None = None) -> str:
-    """The columnar object as JSON text, without its closing brace's `_rem` member; `cells` overrides shown texts."""
+def encode(
+    table: Table,
+    rows: Sequence[int] | None = None,
+    cells: dict[tuple[int, int], str] | None = None,
+    stats_room: int = 0,
+) -> str:
+    """The columnar object as JSON text; `cells` overrides shown texts, statistics only stand where they find room."""
     total = len(table.cells)
     shown = list(range(total)) if rows is None else list(rows)
     cells = cells or {}
@@ -133,7 +141,29 @@ def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[in
     )
     parts.append(f'"rows":[{body}]')
     if len(shown) < total:
-        parts.append(f'"omitted":{{"rows":{total - len(shown)}}}')
+        kept = set(shown)
+        hidden = [r for r in range(total) if r not in kept] if stats_room else []
+        stats = statistics(table, hidden) if 0 < len(hidden) <= 5_000 else ""
+        stats = f',"stats":{stats}' if stats and len(stats) + 9 <= stats_room else ""
+        parts.append(f'"omitted":{{"rows":{total - len(shown)}{stats}}}')
+    return "{" + ",".join(parts) + "}"
+
+
+def statistics(table: Table, rows: Sequence[int]) -> str:
+    """What the left-out rows hold: range and mean of numbers, counts of few categories, else how many values."""
+    parts = []
+    for i in table.varying:
+        column = [table.cells[r][i] for r in rows if table.cells[r][i] is not MISSING]
+        kinds = Counter(dump(v) for v in column)
+        if column and all(isinstance(v, Number) for v in column):
+            low, high = min(column, key=float), max(column, key=float)
+            mean = format(math.fsum(map(float, column)) / len(column), ".6g")
+            said = f'"min":{low},"max":{high},"mean":{mean}'
+        elif kinds and len(kinds) <= 8 and max(map(len, kinds)) <= 40:
+            said = ",".join(f"{k if k.startswith(QUOTE) else dump(k)}:{n}" for k, n in sorted(kinds.items()))
+        else:
+            said = f'"distinct":{len(kinds)}'
+        parts.append(f"{dump(table.columns[i])}:{{{said}}}")
     return "{" + ",".join(parts) + "}"
 
 
