@@ -105,13 +105,14 @@ def head(table: Table, total: int) -> str:
     return ",".join(parts)
 
 
-def missing(table: Table, rows: Sequence[int]) -> dict[str, list[int]]:
+def missing_text(table: Table, rows: Sequence[int]) -> str:
+    """Which rows lack which members: a null cell is something else."""
     found: dict[str, list[int]] = {}
     for i in table.varying:
         gone = [r for r in rows if table.cells[r][i] is MISSING]
         if gone:
             found[table.columns[i]] = gone
-    return found
+    return f'"missing":{_numbers(found)}' if found else ""
 
 
 def encode(
@@ -125,9 +126,9 @@ def encode(
     shown = list(range(total)) if rows is None else list(rows)
     cells = cells or {}
     parts = [head(table, total)]
-    gone = missing(table, shown)
+    gone = missing_text(table, shown)
     if gone:
-        parts.append(f'"missing":{_numbers(gone)}')
+        parts.append(gone)
     if len(shown) < total:
         parts.append(f'"index":[{", ".join(map(str, shown))}]')
     body = ",\n".join(
@@ -175,14 +176,18 @@ def decode(shown: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a complete columnar object (parsed by any JSON reader)."""
     index = shown.get("index") or range(len(shown["rows"]))
     gone = {name: {int(r) for r in rows} for name, rows in shown.get("missing", {}).items()}
-    prefix = shown.get("prefix", {})
+    prefix, suffix, codes = (shown.get(name, {}) for name in ("prefix", "suffix", "codes"))
     found = []
     for at, row in zip(index, shown["rows"], strict=True):
-        cells = {
-            name: prefix.get(name, "") + value if name in prefix else value
-            for name, value in zip(shown["columns"], row, strict=True)
-            if int(at) not in gone.get(name, ())
-        }
+        cells = dict(zip(shown["columns"], row, strict=True))
+        for name, known in codes.items():
+            cells[name] = known[int(cells[name])]
+        for name in prefix.keys() | suffix.keys():
+            cells[name] = f"{prefix.get(name, '')}{cells[name]}{suffix.get(name, '')}"
+        for name, inner in shown.get("same", {}).items():
+            for other, (before, after) in inner.items():
+                cells[name] = f"{before}{cells[other]}{after}"
+        cells = {name: value for name, value in cells.items() if int(at) not in gone.get(name, ())}
         found.append(unflatten(cells | shown.get("constant", {})))
     return found
 
