@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from remora.gateway.compression.formats import factor, table, testrun
+from remora.gateway.compression.formats import factor, repeats, table, testrun
 from remora.gateway.compression.formats.table import common_prefix
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 
@@ -28,6 +28,9 @@ def encode(text: str, kind: str, factored: bool = True) -> str | None:
         candidates.append(by_file(text))
     if kind in ("log", "test"):
         candidates += [runs(text), prefixed(runs(text)), prefixed(text), testrun.encode(text)]
+    if kind in ("log", "test", "gitlog", "unknown"):
+        shortest = min([text, *candidates], key=len)
+        candidates += [repeats.encode(text), repeats.encode(shortest)]
     fit = [c for c in candidates if len(c) < len(text) and decode(c) == text]
     return min(fit, key=len, default=None)
 
@@ -41,6 +44,8 @@ def decode(text: str) -> str:
         known = json.loads(head.removeprefix("# rem-lines "))
         lines = [known["prefix"] + line[1:] if line.startswith(" ") else line for line in rest.split("\n")]
         return decode("\n".join(lines)) if known.get("runs") else "\n".join(lines)
+    if head.startswith(repeats.HEAD):
+        return decode(repeats.decode(text))
     if head.startswith(testrun.HEAD):
         return testrun.decode(text)
     if head == "# rem-runs":
