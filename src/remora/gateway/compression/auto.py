@@ -22,6 +22,7 @@ from remora.gateway.compression.words import table
 
 MARKER = "[rem: "
 HOPELESS = 0.15  # of the size: no lossless form is that short, so none is tried
+MANY = 0.75  # of the readable form: where fewer rows than that fit, factors are better than gaps
 ALWAYS = 150  # characters a marker may cost whatever the budget
 
 
@@ -143,10 +144,14 @@ def _whole(job: Job, budget: Budget, model: str) -> Draft | None:
         return Draft(job.text, "none", 1, 1)
     if budget.in_chars(job.kind, model) < HOPELESS * len(job.text):
         return None
+    plain = lossless.form(job, factored=False)
+    if plain is not None and budget.fits(plain, job.kind, model):
+        return Draft(plain, "auto→lossless", 1, 1)
+    # factors part what belongs together: worth it only where rows would be missing that nobody asked to see
+    if job.query or job.kind not in ("json", "ndjson") or budget.in_chars(job.kind, model) > MANY * len(plain or ""):
+        return None
     shorter = lossless.form(job)
-    if shorter is not None and budget.fits(shorter, job.kind, model):
-        return Draft(shorter, "auto→lossless", 1, 1)
-    return None
+    return Draft(shorter, "auto→lossless", 1, 1) if shorter and budget.fits(shorter, job.kind, model) else None
 
 
 def run(job: Job, name: str) -> Draft:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+_VARYING = re.compile(r"[0-9a-fA-F]{6,}|\d+(?:[.:,-]\d+)*")
 _WANTS_CODE = re.compile(
     r"(?i)\b(?:command|code|example|snippet|sample|usage|syntax|invocation|call|install|typed?)s?\b"
 )
@@ -40,6 +42,7 @@ class Layout:
     header: str = ""  # stands before everything
     numbers: Sequence[int] | None = None  # of a thinned text: where each line stood
     total: int = 0
+    templates: int = 0  # so many long gaps say what most of their lines look like
 
     def number(self, line: int) -> int:
         """Where a line stood in the source."""
@@ -127,6 +130,7 @@ def choose(
     total = len(layout.lines)
     mark = len(layout.gap(0, max(2, total // 4))) + 1 if not layout.indexed else 0
     left = budget - mark - len(layout.unit) - 4
+    left -= 100 * layout.templates
     sizes: dict[int, int] = {}
     for u in units:
         sizes[u.line] = sizes.get(u.line, 0) + 1
@@ -166,13 +170,20 @@ def choose(
     return kept
 
 
+def _mostly(lines: Sequence[str]) -> str:
+    """The commonest shape among lines, if it is half of them."""
+    shapes = Counter(_VARYING.sub("<*>", line) for line in lines)
+    shape, count = min(shapes.items(), key=lambda item: (-item[1], item[0]))
+    return f': "{shape[:70].strip()}" ×{count:,}' if 2 * count >= len(lines) else ""
+
+
 def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
     """Kept units in source order; a gap shorter than its own name is shown instead of named."""
     shown: dict[int, list[Piece]] = {}
     for i in sorted(kept):
         shown.setdefault(units[i].line, []).append(units[i])
     out: list[str] = []
-    expected, named = 0, False
+    expected, named, described = 0, False, 0
     for line in [*sorted(shown), len(layout.lines)]:
         number = layout.number(line)
         if number > expected:
@@ -181,6 +192,9 @@ def render(layout: Layout, units: Sequence[Piece], kept: set[int]) -> str:
             if missing is not None and sum(map(len, missing)) + len(missing) - 1 <= len(name):
                 out.extend(missing)
             elif name:
+                if described < layout.templates and missing is not None and len(missing) >= 100:
+                    name = layout.gap(expected, number, True) + _mostly(missing)
+                    described += 1
                 out.append(name)
                 named = True
         if line < len(layout.lines):

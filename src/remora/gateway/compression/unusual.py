@@ -6,7 +6,7 @@ import collections
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from remora.gateway.compression.words import CHUNK, TOKEN, Table, parts, stem, table
@@ -35,9 +35,9 @@ _NONE: frozenset[str] = frozenset()
 class Chunk(NamedTuple):
     """One word or joined name of a text, taken apart once."""
 
-    low: frozenset[str]
-    forms: frozenset[str]
-    ids: tuple[int, ...] = ()
+    low: Set[str]
+    forms: Set[str]
+    ids: Sequence[int] = ()
     trouble: frozenset[str] = _NONE
     suspect: frozenset[str] = _NONE
 
@@ -55,14 +55,18 @@ class Chunks:
         tokens = TOKEN.findall(name)
         if len(tokens) == 1:
             return self._token(name)
-        found = [self._token(t) for t in tokens]
-        return Chunk(
-            _NONE.union(*(f.low for f in found)),
-            frozenset((name.casefold(),)).union(*(f.forms for f in found)),
-            tuple(i for f in found for i in f.ids),
-            _NONE.union(*(f.trouble for f in found)),
-            _NONE.union(*(f.suspect for f in found)),
-        )
+        low: set[str] = set()
+        every = {name.casefold()}
+        ids: list[int] = []
+        trouble = suspect = _NONE
+        for token in tokens:
+            found = self._token(token)
+            low |= found.low
+            every |= found.forms
+            ids += found.ids
+            trouble |= found.trouble
+            suspect |= found.suspect
+        return Chunk(low, every, ids, trouble, suspect)
 
     def _token(self, token: str) -> Chunk:
         found = self._tokens.get(token)

@@ -17,7 +17,7 @@ SAMPLES = {
     "listing": "src/a.py\nsrc/b.py\nsrc/c/d.py\nREADME.md\ntests/test_a.py\n",
     "table": "NAME    READY   AGE\npod-a   1/1     3d\npod-b   0/1     4d\npod-c   1/1     5d\npod-d   1/1     6d\n",
     "yaml": "name: x\nversion: 1\nitems:\n  - a\n  - b\n",
-    "python": "# one\n# two\nimport os\n\n\ndef f(x):\n    # three\n    return os.path.join(x)\n\n\nclass A:\n    pass\n",
+    "python": "# one\n# two\nimport os\n\n\ndef f(x):\n    return os.path.join(x)\n\n\nclass A:\n    pass\n",
     "markdown": "# Title\n\nSome words that form a sentence here.\n\n## Part\n\n- a list of things\n- another thing\n",
     "code": "function f(x) {\n  const y = x;\n  return y;\n}\nexport function g() {\n  return 1;\n}\n",
     "gitlog": "commit 0123456789abcdef\nAuthor: A\n\n    one\n\ncommit 1123456789abcdef\nAuthor: B\n\n    two\n",

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from remora.gateway.compression.formats import table, testrun
+from remora.gateway.compression.formats import factor, repeats, table, testrun
 from remora.gateway.compression.formats.table import common_prefix
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 
@@ -14,17 +14,23 @@ _RUN = re.compile(r" ×(\d[\d,]*)$")
 _HIT = re.compile(r"^([^:\n]+):(\d+[:-].*)$", re.S)
 
 
-def encode(text: str, kind: str) -> str | None:
-    """The shortest form that gives the text back, None if there is none."""
+def encode(text: str, kind: str, factored: bool = True) -> str | None:
+    """The shortest form that gives the text back, None if there is none.
+
+    Not `factored`: cells of tables stand as they are, which is longer and easier to read.
+    """
     candidates: list[str] = []
     if kind == "json":
-        return _json(text)
+        return _json(text, factored)
     if kind == "ndjson":
-        return _ndjson(text)
+        return _ndjson(text, factored)
     if kind == "grep":
         candidates.append(by_file(text))
     if kind in ("log", "test"):
         candidates += [runs(text), prefixed(runs(text)), prefixed(text), testrun.encode(text)]
+    if kind in ("log", "test", "gitlog", "unknown"):
+        shortest = min([text, *candidates], key=len)
+        candidates += [repeats.encode(text), repeats.encode(shortest)]
     fit = [c for c in candidates if len(c) < len(text) and decode(c) == text]
     return min(fit, key=len, default=None)
 
@@ -38,6 +44,8 @@ def decode(text: str) -> str:
         known = json.loads(head.removeprefix("# rem-lines "))
         lines = [known["prefix"] + line[1:] if line.startswith(" ") else line for line in rest.split("\n")]
         return decode("\n".join(lines)) if known.get("runs") else "\n".join(lines)
+    if head.startswith(repeats.HEAD):
+        return decode(repeats.decode(text))
     if head.startswith(testrun.HEAD):
         return testrun.decode(text)
     if head == "# rem-runs":
@@ -45,12 +53,12 @@ def decode(text: str) -> str:
     return text
 
 
-def _json(text: str) -> str | None:
+def _json(text: str, factored: bool) -> str | None:
     try:
         value = parse(text)
     except (ValueError, Unfaithful):
         return minified(text)
-    packed = _packed(value)
+    packed = _packed(value, factored)
     plain = dump(value)
     try:
         same = table.decode_tree(parse(packed)) == value
@@ -59,18 +67,21 @@ def _json(text: str) -> str | None:
     return packed if same and len(packed) < len(plain) else plain
 
 
-def _packed(value: Any) -> str:
+def _packed(value: Any, factored: bool) -> str:
     """Compact JSON in which arrays of like objects stand as tables."""
     if isinstance(value, list) and value:
         found = table.as_table(value)
         if found:
-            shown = table.encode(found)
-            if len(shown) < len(dump(value)):
-                return shown
-        return "[" + ",".join(map(_packed, value)) + "]"
+            return min(_columns(found, factored), dump(value), key=len)
+        return "[" + ",".join(_packed(v, factored) for v in value) + "]"
     if isinstance(value, dict):
-        return "{" + ",".join(f"{dump(k)}:{_packed(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{dump(k)}:{_packed(v, factored)}" for k, v in value.items()) + "}"
     return dump(value)
+
+
+def _columns(found: table.Table, factored: bool) -> str:
+    plain = table.encode(found)
+    return min(plain, factor.encode(found), key=len) if factored else plain
 
 
 def minified(text: str) -> str | None:
@@ -79,7 +90,7 @@ def minified(text: str) -> str | None:
     return "".join(t for t in tokens if not t.isspace()) if "".join(tokens) == text else None
 
 
-def _ndjson(text: str) -> str | None:
+def _ndjson(text: str, factored: bool) -> str | None:
     lines = text.split("\n")
     try:
         rows = [parse(line) for line in lines if line.strip()]
@@ -88,7 +99,7 @@ def _ndjson(text: str) -> str | None:
     found = table.as_table(rows)
     if found is None:
         return None
-    shown = table.encode(found)
+    shown = _columns(found, factored)
     return shown if len(shown) < len(text) and table.decode_tree(parse(shown)) == rows else None
 
 

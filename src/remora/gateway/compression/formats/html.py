@@ -20,6 +20,7 @@ _BLOCK = {
 }  # fmt: skip
 _HEADINGS = {f"h{i}": i for i in range(1, 7)}
 _HIDDEN = re.compile(r"(?i)(?:^|\s)hidden(?:\s|=|$)|display\s*:\s*none|visibility\s*:\s*hidden")
+_ANCHOR = re.compile(r"<[a-zA-Z][^<>]*\s(?:id|name)=[\"']?([^\"'\s>]+)")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title>")
 
@@ -47,10 +48,13 @@ class _Page:
         self.pre = 0
         self.lists: list[int] = []  # -1: bullets, else the number of the last item
         self.links: list[tuple[int, str]] = []
-        self.cells = 0
+        self.rows: list[list[int]] = []  # where the cells of each open row begin
         self.heads = 0
+        self.known: set[str] = set()  # links told before: their label is enough
+        self.anchors: set[str] = set()  # places of this page: links to them lead nowhere else
 
     def read(self, text: str) -> None:
+        self.anchors.update(_ANCHOR.findall(text))
         skip, depth = "", 0
         for token in _TOKEN.finditer(text):
             name = (token["name"] or "").lower()
@@ -102,7 +106,6 @@ class _Page:
             self._emit("\n")
         elif name == "hr":
             self._break(2)
-            self._emit("---\n\n")
         elif name == "pre":
             self._break(2)
             self._emit("```\n")
@@ -120,11 +123,13 @@ class _Page:
             self.newlines = 1
         elif name == "tr":
             self._break(1)
-            self.cells = self.heads = 0
+            self.rows.append([])
+            self.heads = 0
         elif name in ("td", "th"):
-            if self.cells and not self.newlines:
+            cells = self.rows[-1] if self.rows else []
+            if cells and not self.newlines:
                 self._emit(" | ")
-            self.cells += 1
+            cells.append(len(self.out))
             self.heads += name == "th"
         elif name == "a":
             self.links.append((len(self.out), _attribute(attrs, "href")))
@@ -146,19 +151,33 @@ class _Page:
             self.lists.pop()
             self._break(1 if self.lists else 2)
         elif name == "tr":
-            self._break(1)
-            if self.heads and self.heads == self.cells:
-                self._emit(" | ".join(["---"] * self.cells) + "\n")
+            self._end_row(self.rows.pop() if self.rows else [])
         elif name == "a" and self.links:
             start, target = self.links.pop()
             label = "".join(self.out[start:])
             name = label.strip()
             meant = target and not target.startswith(("#", "javascript:")) and target != name
             if meant and name and "\n" not in name:
-                self.out[start:] = [f"[{name}]({html.unescape(target)})"]
+                link = f"[{name}]({html.unescape(target)})"
+                here = target.partition("#")[2] in self.anchors
+                self.out[start:] = [name if here or link in self.known else link]
+                self.known.add(link)
                 self.newlines = 0
         elif name in _BLOCK:
             self._break(2 if name in ("p", "table", "blockquote", "section", "article") else 1)
+
+
+    def _end_row(self, cells: list[int]) -> None:
+        """A row with one filled cell is layout, not data: no empty cells beside it."""
+        parts = ["".join(self.out[a:b]) for a, b in zip(cells, [*cells[1:], None], strict=True)]
+        filled = [part.removesuffix(" | ") for part in parts if part.strip(" |\n\u00a0")]
+        if len(cells) > 1 and len(filled) <= 1:
+            self.out[cells[0] :] = []
+            self.newlines = 1
+            self._emit("".join(filled).strip("\n"))
+        self._break(1)
+        if self.heads and self.heads == len(cells):
+            self._emit(" | ".join(["---"] * len(cells)) + "\n")
 
 
 def _hidden(attrs: str) -> bool:

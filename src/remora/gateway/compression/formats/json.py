@@ -145,6 +145,7 @@ class Choice:
         self.open: set[int] = set()  # nodes shown, whole or in part
         self.pieces: dict[int, set[int]] = {}
         self.cost = 0
+        self.stats_room = 0  # characters for statistics of left-out rows
         self.named: set[int] = set()  # members of the root shown as stubs when nothing of them is chosen
 
     def name_members(self, most: int) -> int:
@@ -289,7 +290,7 @@ class Choice:
                 rows.append(row)
                 for cell in self.document.nodes[child].children:
                     cells[row, self.document.nodes[cell].column] = dump(self._text(cell))
-        return tables.encode(node.table, rows, cells)
+        return tables.encode(node.table, rows, cells, self.stats_room)
 
     def counts(self) -> tuple[int, int]:
         """Values shown and values in all (a row counts as one)."""
@@ -332,6 +333,9 @@ def select(
         return choice
     _fill(choice, first, budget)
     _fill(choice, document.values(unasked), choice.cost + budget * share)
+    if document.nodes[0].kind == "table" and budget >= 3_000:
+        choice.stats_room = budget // 20
+        choice.cost += choice.stats_room
     limit = float(budget)
     for _ in range(6):
         _fill(choice, order, limit)

@@ -35,7 +35,9 @@ def layout(lines: Sequence[str]) -> Layout:
     prior |= {i: 1.5 for i, line in enumerate(lines) if _FAILURE.search(line)}
     tail = range(max(0, len(lines) - 40), len(lines))
     first = [i for i in tail if _SUMMARY.search(lines[i]) and len(lines[i]) < 200][-3:]
-    return Layout([squeeze(line) for line in lines], up=up, prior=prior, first=first[::-1], siblings=commits)
+    return Layout(
+        [squeeze(line) for line in lines], up=up, prior=prior, first=first[::-1], siblings=commits, templates=2
+    )
 
 
 def squeeze(line: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ from remora.gateway.compression.formats.values import Number, dump, joined
 _SEGMENT = re.compile(r'\["(?:[^"\\]|\\.)*"\]|[^.]+')
 _PLAIN = re.compile(r'[^."\[\]]+')
 MISSING = object()
+QUOTE = '"'
 
 
 def flatten(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -102,24 +105,30 @@ def head(table: Table, total: int) -> str:
     return ",".join(parts)
 
 
-def missing(table: Table, rows: Sequence[int]) -> dict[str, list[int]]:
+def missing_text(table: Table, rows: Sequence[int]) -> str:
+    """Which rows lack which members: a null cell is something else."""
     found: dict[str, list[int]] = {}
     for i in table.varying:
         gone = [r for r in rows if table.cells[r][i] is MISSING]
         if gone:
             found[table.columns[i]] = gone
-    return found
+    return f'"missing":{_numbers(found)}' if found else ""
 
 
-def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[int, int], str] | None = None) -> str:
-    """The columnar object as JSON text, without its closing brace's `_rem` member; `cells` overrides shown texts."""
+def encode(
+    table: Table,
+    rows: Sequence[int] | None = None,
+    cells: dict[tuple[int, int], str] | None = None,
+    stats_room: int = 0,
+) -> str:
+    """The columnar object as JSON text; `cells` overrides shown texts, statistics only stand where they find room."""
     total = len(table.cells)
     shown = list(range(total)) if rows is None else list(rows)
     cells = cells or {}
     parts = [head(table, total)]
-    gone = missing(table, shown)
+    gone = missing_text(table, shown)
     if gone:
-        parts.append(f'"missing":{_numbers(gone)}')
+        parts.append(gone)
     if len(shown) < total:
         parts.append(f'"index":[{", ".join(map(str, shown))}]')
     body = ",\n".join(
@@ -133,7 +142,29 @@ def encode(table: Table, rows: Sequence[int] | None = None, cells: dict[tuple[in
     )
     parts.append(f'"rows":[{body}]')
     if len(shown) < total:
-        parts.append(f'"omitted":{{"rows":{total - len(shown)}}}')
+        kept = set(shown)
+        hidden = [r for r in range(total) if r not in kept] if stats_room else []
+        stats = statistics(table, hidden) if 0 < len(hidden) <= 5_000 else ""
+        stats = f',"stats":{stats}' if stats and len(stats) + 9 <= stats_room else ""
+        parts.append(f'"omitted":{{"rows":{total - len(shown)}{stats}}}')
+    return "{" + ",".join(parts) + "}"
+
+
+def statistics(table: Table, rows: Sequence[int]) -> str:
+    """What the left-out rows hold: range and mean of numbers, counts of few categories, else how many values."""
+    parts = []
+    for i in table.varying:
+        column = [table.cells[r][i] for r in rows if table.cells[r][i] is not MISSING]
+        kinds = Counter(dump(v) for v in column)
+        if column and all(isinstance(v, Number) for v in column):
+            low, high = min(column, key=float), max(column, key=float)
+            mean = format(math.fsum(map(float, column)) / len(column), ".6g")
+            said = f'"min":{low},"max":{high},"mean":{mean}'
+        elif kinds and len(kinds) <= 8 and max(map(len, kinds)) <= 40:
+            said = ",".join(f"{k if k.startswith(QUOTE) else dump(k)}:{n}" for k, n in sorted(kinds.items()))
+        else:
+            said = f'"distinct":{len(kinds)}'
+        parts.append(f"{dump(table.columns[i])}:{{{said}}}")
     return "{" + ",".join(parts) + "}"
 
 
@@ -145,14 +176,18 @@ def decode(shown: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a complete columnar object (parsed by any JSON reader)."""
     index = shown.get("index") or range(len(shown["rows"]))
     gone = {name: {int(r) for r in rows} for name, rows in shown.get("missing", {}).items()}
-    prefix = shown.get("prefix", {})
+    prefix, suffix, codes = (shown.get(name, {}) for name in ("prefix", "suffix", "codes"))
     found = []
     for at, row in zip(index, shown["rows"], strict=True):
-        cells = {
-            name: prefix.get(name, "") + value if name in prefix else value
-            for name, value in zip(shown["columns"], row, strict=True)
-            if int(at) not in gone.get(name, ())
-        }
+        cells = dict(zip(shown["columns"], row, strict=True))
+        for name, known in codes.items():
+            cells[name] = known[int(cells[name])]
+        for name in prefix.keys() | suffix.keys():
+            cells[name] = f"{prefix.get(name, '')}{cells[name]}{suffix.get(name, '')}"
+        for name, inner in shown.get("same", {}).items():
+            for other, (before, after) in inner.items():
+                cells[name] = f"{before}{cells[other]}{after}"
+        cells = {name: value for name, value in cells.items() if int(at) not in gone.get(name, ())}
         found.append(unflatten(cells | shown.get("constant", {})))
     return found
 

@@ -10,7 +10,8 @@ HEAD = "# rem-tests "
 _RESULT = re.compile(
     r"^(?P<file>\S+?::(?:\w+::)*)(?P<name>\S.*?) (?P<status>[A-Z]+(?: \(.*\))?) +\[ *(?P<percent>\d+)%\]$"
 )
-_MARKS = ("+", "@", "\\")
+_MARKS = ("+", "*", "@", "\\")
+WIDE = 160  # characters of a line of names
 
 
 def encode(text: str) -> str:
@@ -25,14 +26,28 @@ def encode(text: str) -> str:
     width = statistics.mode(widths)
     out = [HEAD + json.dumps({"width": width, "total": total}, separators=(",", ":"))]
     group: tuple[str, str] | None = None
+    base = ""  # of the name before: only what is in brackets is said of the next
     for line, m in zip(lines, found, strict=True):
         if m is None:
             out.append(f"\\{line}" if line.startswith(_MARKS) else line)
+            group = None
             continue
         if (m["file"], m["status"]) != group:
+            file = m["file"] if group is None or m["file"] != group[0] else ""
             group = (m["file"], m["status"])
-            out.append(f"@{m['file']} {m['status']}")
-        out.append(f"+{m['name']}")
+            out.append(f"@{file} {m['status']}")
+            base = ""
+        name, bracket, rest = m["name"].partition("[")
+        if " " in m["name"] or not name:
+            out.append(f"*{m['name']}")
+            base = ""
+            continue
+        short = f"[{rest}" if bracket and name == base else m["name"]
+        if base and len(out[-1]) + len(short) < WIDE:
+            out[-1] += f" {short}"
+        else:
+            out.append(f"+{m['name']}")
+        base = name
     return "\n".join(out)
 
 
@@ -42,13 +57,24 @@ def decode(text: str) -> str:
     out: list[str] = []
     file = status = ""
     done = 0
+
+    def result(name: str) -> str:
+        nonlocal done
+        done += 1
+        percent = f"[{done * 100 // known['total']:>3}%]"
+        return f"{file}{name} {status} ".ljust(known["width"] - len(percent)) + percent
+
     for line in rest.split("\n"):
         if line.startswith("@"):
-            file, _, status = line[1:].partition(" ")
+            same, _, status = line[1:].partition(" ")
+            file = same or file
+        elif line.startswith("*"):
+            out.append(result(line[1:]))
         elif line.startswith("+"):
-            done += 1
-            percent = f"[{done * 100 // known['total']:>3}%]"
-            out.append(f"{file}{line[1:]} {status} ".ljust(known["width"] - len(percent)) + percent)
+            base = ""
+            for name in line[1:].split(" "):
+                base = base if name.startswith("[") else name.partition("[")[0]
+                out.append(result(base + name if name.startswith("[") else name))
         else:
             out.append(line[1:] if line.startswith("\\") else line)
     return "\n".join(out)

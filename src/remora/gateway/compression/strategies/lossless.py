@@ -19,9 +19,9 @@ def run(job: Job) -> Draft:
     return replace(progressive.run(job), label="lossless→progressive")
 
 
-def form(job: Job) -> str | None:
+def form(job: Job, factored: bool = True) -> str | None:
     """The lossless form if it saves enough; files that were read have none but themselves."""
     if job.hints.file_read:
         return None
-    shorter = encode(job.text, job.kind)
+    shorter = encode(job.text, job.kind, factored)
     return shorter if shorter is not None and len(shorter) <= (1 - LEAST_SAVED) * len(job.text) else None

@@ -52,6 +52,8 @@ def by_lines(job: Job, layout: Layout, label: str, first: Sequence[int] = ()) ->
     units, score, plain = scored(layout, job.query)
     first_of = firsts(units)
     budget = job.chars - reserve(job, layout.unit) - len(layout.header) - 1
+    if budget < 4_000:
+        layout.templates = 0
     forced = [first_of[i] for i in (*first, *layout.first)]
     forced += _opening(units, budget * HEAD)
     if job.query:
