@@ -7,7 +7,7 @@ import select
 import stat
 import sys
 
-ENDPOINT_OPTIONS = ("--profile", "--project", "--catalog")
+ENDPOINT_OPTIONS = ("--profile", "--project", "--catalog", "--compat")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -10,16 +10,22 @@ from dataclasses import dataclass
 
 from remora.config.load import Loaded, Paths
 from remora.config.watch import Reload, Watcher
+from remora.doors.mcp.compat.memtomem_stm import MemtomemStm
+from remora.doors.mcp.feedback import FeedbackTool
 from remora.doors.mcp.tools import Own, ReadMoreTool, RemoraTool
 from remora.gateway.children import Children
+from remora.gateway.compression.job import handle_of
 from remora.gateway.engine import Gateway, Parts
-from remora.gateway.pipeline import Pipeline
+from remora.gateway.llm.summary import Summariser, settings_of
+from remora.gateway.pipeline import Call, Pipeline
 from remora.gateway.session import LOCAL_USER, Front, Principal, Session
 from remora.gateway.stages.compress import CompressStage
 from remora.gateway.stages.workers import Workers
 from remora.gateway.stash.store import Stash
+from remora.gateway.tuning.watch import Tuner
 from remora.operations.registry import Context, registered
 from remora.storage.sqlite.state import StateDb
+from remora.storage.sqlite.summaries import Summaries
 from remora.telemetry.logs import UpstreamLog
 from remora.telemetry.metrics import Metrics
 from remora.telemetry.tracing import Tracer
@@ -68,7 +74,15 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
         workers = Workers()
         stack.push_async_callback(workers.close)
         stash = Stash(state, loaded.config.stash)
-        pipeline = Pipeline([CompressStage(stash, workers)], loaded.config.pipeline.time_limit_ms)
+        summariser = Summariser(environ, Summaries(state, loaded.config.stash.ttl_hours))
+        stack.push_async_callback(summariser.close)
+
+        async def summarise(call: Call, text: str, limit: int) -> tuple[str | None, str]:
+            settings = settings_of(call.view.config, call.entry.source.name, call.entry.original)
+            more = (call.view.pointer or "").format(handle=handle_of(text))
+            return await summariser.summarise(text, limit, more, settings)
+
+        pipeline = Pipeline([CompressStage(stash, workers, summarise)], loaded.config.pipeline.time_limit_ms)
         parts = Parts(
             environ=environ,
             manifests=state.manifests,
@@ -85,9 +99,11 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
         gateway = Gateway(loaded, parts)
         app = App(gateway, state, metrics, paths)
         registered()
-        gateway.serve_own(Own([group(app.of) for group in (RemoraTool, ReadMoreTool)]))
+        ours = [group(app.of) for group in (RemoraTool, ReadMoreTool, FeedbackTool)]
+        gateway.serve_own(Own([*ours, MemtomemStm(app.of, app.context)]))
         stack.push_async_callback(gateway.close)
         await gateway.start()
+        gateway.spawn(Tuner(state, lambda: gateway.loaded, metrics.flush).run())
         yield app
 
 

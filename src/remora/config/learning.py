@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
 from remora.config.section import Section
 
 CompatName = Literal["memtomem-stm"]
+COMPAT_NAMES: tuple[CompatName, ...] = get_args(CompatName)
 Compat = Annotated[tuple[CompatName, ...], Field(strict=False)]
 
 

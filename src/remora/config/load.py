@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from remora.config.check import check
 from remora.config.files import write_private
+from remora.config.learning import COMPAT_NAMES
 from remora.config.model import Config
 from remora.config.outline import dotted, outline, split_key
 from remora.config.overlay import Override, from_environment, merge
@@ -68,6 +69,8 @@ class Surroundings:
     token: str = ""
     session: str = ""
     """The client's own name for this session."""
+    compat: tuple[str, ...] = ()
+    """Other gateways whose tools are offered too."""
     colour: bool = True
     variables: Mapping[str, str] = field(default_factory=dict)
     """Everything, for references in the configuration and for programs we start."""
@@ -110,9 +113,19 @@ def surroundings(environ: Mapping[str, str] = os.environ) -> Surroundings:
         project=environ.get("REMORA_PROJECT") or environ.get("CLAUDE_PROJECT_DIR", ""),
         token=environ.get("REMORA_TOKEN", ""),
         session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        compat=compat_names(environ.get("REMORA_COMPAT", "")),
         colour=not environ.get("NO_COLOR"),
         variables=environ,
     )
+
+
+def compat_names(text: str) -> tuple[str, ...]:
+    """Names of compatibility profiles, divided by commas."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if unknown := [name for name in names if name not in COMPAT_NAMES]:
+        known = ", ".join(COMPAT_NAMES)
+        raise ConfigError(f'"{unknown[0]}" is no compatibility profile (known: {known})', code="unknown_compat")
+    return names
 
 
 def load(

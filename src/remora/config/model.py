@@ -18,7 +18,7 @@ LogLevel = Literal["trace", "debug", "info", "warning", "error"]
 CatalogMode = Literal["slim", "full", "lazy"]
 Transport = Literal["stdio", "http", "sse"]
 
-OWN_TOOLS = frozenset({"remora", "read_more", "find_tools", "call_read_tool", "call_tool"})
+OWN_TOOLS = frozenset({"remora", "read_more", "feedback", "find_tools", "call_read_tool", "call_tool"})
 PREFIX = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,23}\Z")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from remora import __version__
 from remora.app import App, opened, watcher
-from remora.config.load import Loaded, Surroundings, load
+from remora.config.load import Loaded, Surroundings, compat_names, load
 from remora.config.project import project_root
 from remora.errors import ConfigError
 from remora.gateway.session import ViewKey
@@ -25,13 +25,15 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 10.0
 
 
-def view_key(around: Surroundings, profile: str, project: str, catalog: str, cwd: Path | None) -> ViewKey:
+def view_key(
+    around: Surroundings, profile: str, project: str, catalog: str, cwd: Path | None, compat: str = ""
+) -> ViewKey:
     """What a session on this machine sees: flags over environment over the working directory."""
     home = Path(around.variables.get("HOME") or Path.home())
     chosen = project or around.project
     start = Path(chosen).expanduser() if chosen else cwd
     root = project_root(start, home) if start is not None else None
-    return ViewKey(profile or around.profile, root, catalog)
+    return ViewKey(profile or around.profile, root, catalog, compat_names(compat) or around.compat)
 
 
 async def serve_stdio(loaded: Loaded, around: Surroundings, view: ViewKey, pipes: tuple[int, int]) -> int:

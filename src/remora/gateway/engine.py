@@ -16,7 +16,7 @@ from remora.config.load import Loaded
 from remora.config.model import Config
 from remora.config.project import PROJECT_FILE, Project, read_project
 from remora.errors import ConfigError, RpcError
-from remora.gateway import methods
+from remora.gateway import compat, methods
 from remora.gateway import view as views
 from remora.gateway.catalog import Catalog, Source
 from remora.gateway.children import Children
@@ -246,7 +246,10 @@ class Gateway:
         rules = views.Filter(profile, project, self.home)
         config = project.over(self.loaded) if project else self.config
         mode = key.catalog or (profile.catalog_mode if profile else "")
-        return views.build(self.catalog, rules, config, self.own.definitions(key), mode, self.parts.screen)
+        view = views.build(self.catalog, rules, config, self.own.definitions(key), mode, self.parts.screen)
+        if "memtomem-stm" in compat.active(self.config, key):
+            compat.dress(view)
+        return view
 
     def _project(self, root: Path) -> Project:
         if root not in self._projects:

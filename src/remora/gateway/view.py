@@ -54,8 +54,9 @@ LAZY_TOOLS: list[Definition] = [
         },
     },
 ]
-# Ways to what was left out, the first one that is listed.
-POINTERS = (("read_more", 'read_more("{handle}")'), ("stm_proxy_read_more", 'stm_proxy_read_more(key="{handle}")'))
+# Ways to what was left out, the first one that is listed (the first is there only where it was asked for).
+POINTERS = (("stm_proxy_read_more", 'stm_proxy_read_more(key="{handle}")'), ("read_more", 'read_more("{handle}")'))
+SELECT = 'stm_proxy_select_chunks(key="{handle}", sections=[...])'
 LAZY_NAMES = frozenset(tool["name"] for tool in LAZY_TOOLS)
 
 
@@ -131,6 +132,11 @@ class View:
     def pointer(self) -> str | None:
         """How a session that sees this reads on what was left out; None: it cannot."""
         return next((way for tool, way in POINTERS if tool in self.own), None)
+
+    def way(self, strategy: str) -> str | None:
+        """The same for an answer of one strategy: a table of contents is read by its entries."""
+        by_entries = strategy in ("selective", "hybrid") and "stm_proxy_select_chunks" in self.own
+        return SELECT if by_entries else self.pointer
 
     def find_resource(self, uri: str) -> Entry | None:
         """The entry that serves a URI: listed, or matched by the templates of one server alone."""

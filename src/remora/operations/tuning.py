@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ Result = dict[str, Any]
 
 
 class Feedback(Input):
+    target: Literal["compression"] = Field("compression", description="What it is about.")
     server: str = Field(description="The server's name or prefix.")
     tool: str = Field(description="The tool, by its own or its served name.")
     missing: str = Field(description="What was missing, in a sentence.")

@@ -74,11 +74,12 @@ def program_path() -> str:
     "--project", metavar="FOLDER", default="", help="Project folder (default: found from the working directory)."
 )
 @click.option("--catalog", type=click.Choice(["slim", "full", "lazy"]), help="How tools are listed.")
+@click.option("--compat", metavar="NAMES", default="", help="Offer another gateway's tools too: memtomem-stm.")
 @common
 @click.pass_obj
-def mcp(terminal: Terminal, profile: str, project: str, catalog: str | None) -> int:
+def mcp(terminal: Terminal, profile: str, project: str, catalog: str | None, compat: str) -> int:
     from remora.doors.mcp.command import run
 
     named = {"--home": terminal.home, "--config": terminal.config, "--profile": profile, "--project": project,
-             "--catalog": catalog}  # fmt: skip
+             "--catalog": catalog, "--compat": compat}  # fmt: skip
     return run([word for option, value in named.items() if value for word in (option, str(value))])

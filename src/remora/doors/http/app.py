@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from remora.config.load import compat_names
 from remora.config.model import HttpConfig
 from remora.config.project import project_root
 from remora.doors.http.wire import BodyTooLarge, Disconnected, Receive, Request, Scope, Send
 from remora.doors.mcp.http import McpDoor
 from remora.doors.policy import LOOPBACK, Policy
+from remora.errors import ConfigError
 from remora.gateway.session import Principal, ViewKey
 
 log = logging.getLogger(__name__)
@@ -78,7 +80,12 @@ class HttpApp:
             await request.problem(400, "project must be an absolute path")
             return
         project = project_root(Path(wanted), self._home) if wanted else None
-        view = ViewKey(request.query.get("profile", ""), project, catalog)
+        try:
+            compat = compat_names(request.query.get("compat", ""))
+        except ConfigError as problem:
+            await request.problem(400, str(problem))
+            return
+        view = ViewKey(request.query.get("profile", ""), project, catalog, compat)
         await self._mcp.handle(request, principal, view, self._http())
 
     def _is_ours(self, netloc: str | None) -> bool:

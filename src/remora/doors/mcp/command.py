@@ -17,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--profile", default="", help="a profile of the config: which servers and tools are seen")
     made.add_argument("--project", default="", help="project folder (default: found from the working directory)")
     made.add_argument("--catalog", default="", choices=["slim", "full", "lazy"], help="how tools are listed")
+    made.add_argument("--compat", default="", help="offer another gateway's tools too: memtomem-stm")
     return made
 
 
@@ -27,7 +28,7 @@ def run(arguments: list[str]) -> int:
         loaded = load_for_gateway(given.home, given.config)
         from remora.doors.serve import main_stdio, view_key
 
-        view = view_key(around, given.profile, given.project, given.catalog, Path.cwd())
+        view = view_key(around, given.profile, given.project, given.catalog, Path.cwd(), given.compat)
         return main_stdio(loaded, around, view)
     except RemoraError as problem:
         print(f"remora: {problem}", file=sys.stderr)

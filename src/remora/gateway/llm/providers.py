@@ -6,10 +6,11 @@ import ipaddress
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx2
+if TYPE_CHECKING:
+    import httpx2
 
 LARGEST_ANSWER = 4_000_000  # bytes
 KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -58,6 +59,8 @@ def is_loopback(url: str) -> bool:
 
 async def ask(client: httpx2.AsyncClient, question: Question) -> Reply:
     """One answer; ProviderError when there is none."""
+    import httpx2
+
     path, headers, body = request(question)
     try:
         async with client.stream("POST", f"{question.root}{path}", headers=headers, json=body) as response:

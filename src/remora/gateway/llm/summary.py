@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from remora.config.learning import LlmConfig
+    from remora.config.model import Config
 
 log = logging.getLogger(__name__)
 FAILURES, RESET_SECONDS = 3, 60.0
@@ -33,6 +34,16 @@ class Store(Protocol):
     async def get(self, key: str) -> str | None: ...
 
     async def put(self, key: str, text: str) -> None: ...
+
+
+def settings_of(config: Config, server: str, tool: str) -> LlmConfig:
+    """What holds for a tool: its own keys over its server's over [pipeline.llm]."""
+    merged, of_server = config.pipeline.llm, config.servers.get(server)
+    of_tool = of_server.tools.get(tool) if of_server else None
+    for layer in (of_server, of_tool):
+        if layer is not None:
+            merged = merged.model_copy(update={key: getattr(layer.llm, key) for key in layer.llm.model_fields_set})
+    return merged
 
 
 class Refused(Exception):

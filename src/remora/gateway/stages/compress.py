@@ -19,7 +19,7 @@ from remora.gateway.stash.store import NotKept, Stash
 log = logging.getLogger(__name__)
 
 Summarise = Callable[[Call, str, int], Awaitable[tuple[str | None, str]]]
-_MARKED = re.compile(r'(?:read_more\("|stm_proxy_read_more\(key=")([0-9a-f]{16,24})"[^\n]{0,80}\Z')
+_MARKED = re.compile(r'(?:read_more\("|stm_proxy_(?:read_more|select_chunks)\(key=")([0-9a-f]{16,24})"[^\n]{0,80}\Z')
 DENSEST = 1.5  # tokens a character never exceeds
 
 
@@ -57,7 +57,7 @@ class CompressStage:
         return changed
 
     async def _made(self, call: Call, settings: Settings, text: str, mime: str) -> Reduced:
-        pointer = call.view.pointer
+        pointer = call.view.way(settings.strategy)
         order = Order(settings, call.entry.original, call.arguments, mime, call.context_query, pointer)
         if pointer is not None and settings.strategy == "llm_summary" and self._summarise is not None:
             made = await self._summary(call, order, text, self._summarise)
