@@ -13,6 +13,9 @@ from remora.config.watch import Reload, Watcher
 from remora.doors.mcp.compat.memtomem_stm import MemtomemStm
 from remora.doors.mcp.feedback import FeedbackTool
 from remora.doors.mcp.tools import Own, ReadMoreTool, RemoraTool
+from remora.gateway.cache.cache import ResponseCache
+from remora.gateway.cache.epochs import Epochs
+from remora.gateway.cache.store import AnswerStore
 from remora.gateway.children import Children
 from remora.gateway.compression.job import handle_of
 from remora.gateway.engine import Gateway, Parts
@@ -74,6 +77,8 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
         workers = Workers()
         stack.push_async_callback(workers.close)
         stash = Stash(state, loaded.config.stash)
+        cache = ResponseCache(AnswerStore(state, loaded.config.cache), Epochs(paths.run / "epochs"), workers)
+        stack.push_async_callback(cache.close)
         summariser = Summariser(environ, Summaries(state, loaded.config.stash.ttl_hours))
         stack.push_async_callback(summariser.close)
 
@@ -91,6 +96,7 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
             pipeline=pipeline,
             children=children,
             stash=stash,
+            cache=cache,
             workers=workers,
             stderr_of=lambda name: UpstreamLog(paths.logs, name).write,
             screen=_is_clean,

@@ -28,6 +28,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("sample", {}),
     ("progress", {"steps": 5}),
 ]
+UNTOUCHED = {"enabled": False}  # a megabyte would be made small otherwise
 READS = [
     ("resources/read", {"uri": "test://up/a"}),
     ("resources/read", {"uri": "test://up/blob"}),
@@ -58,7 +59,7 @@ def prefixed(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_same_era_both_sides_changes_nothing(home: Home, control: Control, era: str) -> None:
-    home.configure({"up": control.server("up", "--era", era)})
+    home.configure({"up": control.server("up", "--era", era)}, pipeline=UNTOUCHED)
     async with (
         direct("up", "--era", era, era=era, **user(home)) as alone,
         front(home, f"stdio-{era}", **user(home)) as through,
@@ -87,7 +88,7 @@ async def test_same_era_both_sides_changes_nothing(home: Home, control: Control,
 @pytest.mark.parametrize("upstream", ERAS)
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_across_eras_only_the_envelope_changes(home: Home, control: Control, era: str, upstream: str) -> None:
-    home.configure({"up": control.server("up", "--era", upstream)})
+    home.configure({"up": control.server("up", "--era", upstream)}, pipeline=UNTOUCHED)
     async with direct("up", **user(home)) as alone, front(home, f"stdio-{era}", **user(home)) as through:
         await alone.open()
         await through.tools_with("up__echo")
@@ -108,7 +109,7 @@ async def test_across_eras_only_the_envelope_changes(home: Home, control: Contro
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_an_http_upstream_is_as_faithful(home: Home, era: str, sse: bool) -> None:
     async with HttpUpstream("up", "--era", era, sse=sse) as up:
-        home.configure({"up": {"url": up.url}})
+        home.configure({"up": {"url": up.url}}, pipeline=UNTOUCHED)
         async with direct("up", **user(home)) as alone, front(home, "stdio-handshake", **user(home)) as through:
             await alone.open()
             await through.tools_with("up__echo")

@@ -102,7 +102,7 @@ async def test_calls_do_not_wait_for_each_other(home: Home, control: Control, ki
 
 @pytest.mark.parametrize("id_at", ["start", "end"])
 async def test_a_huge_answer_fails_only_its_own_call(home: Home, control: Control, id_at: str) -> None:
-    home.configure({"up": control.server("up")})
+    home.configure({"up": control.server("up")}, pipeline={"enabled": False})
     async with front(home, "stdio-handshake") as client:
         await client.tools_with("up__huge")
         (pid,) = control.alive("up")
@@ -133,7 +133,7 @@ async def test_a_huge_answer_of_nobody_knows_whom(home: Home, control: Control) 
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_huge_answers_over_http_are_cut_off(home: Home, era: str, sse: bool) -> None:
     async with HttpUpstream("up", "--era", era, sse=sse) as up:
-        home.configure({"up": {"url": up.url, "max_message_bytes": MB}})
+        home.configure({"up": {"url": up.url, "max_message_bytes": MB}}, pipeline={"enabled": False})
         async with front(home, "stdio-handshake") as client:
             await client.tools_with("up__big")
             assert failure_code(await client.call("up__big", {"n": 8 * MB})) == "result_too_large"

@@ -12,10 +12,14 @@ NOTES: dict[str, str] = {}
 SECRET = "sk-proj-" + "Zk3vQ9" * 8
 
 
+def words(i: int) -> str:
+    """A note that shares nothing with the one before it."""
+    return " ".join(f"{i * 2654435761 % 4294967291:08x}{i * step % 9973:04x}" for step in (7919, 104729, 15485863))
+
+
 def rows(n: int) -> list[Message]:
     return [
-        {"id": i, "user": f"user{i}", "state": "failed" if i == n // 2 else "done", "note": f"entry {i} of the ledger"}
-        for i in range(n)
+        {"id": i, "user": f"user{i}", "state": "failed" if i == n // 2 else "done", "note": words(i)} for i in range(n)
     ]
 
 

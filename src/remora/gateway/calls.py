@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from remora.errors import RpcError, UpstreamError
 from remora.gateway import eras
 from remora.gateway.catalog import Entry, Source
+from remora.gateway.failures import failure_result
 from remora.gateway.parked import Parked
 from remora.gateway.pipeline import Call, Report
 from remora.gateway.session import Caller, Front, Params, wanted
@@ -107,10 +108,15 @@ async def _run(gateway: Gateway, call: Call, params: Params, trail: Trail, span:
     try:
         if front.session.principal.scope == "read" and not entry.hint("readOnlyHint"):
             raise Denied(f'"{entry.served}" may change something, and this login may only read')
-        with gateway.tracer.span("proxy_call_upstream", span, tool=entry.original) as upstream_span:
-            if gateway.tracer.on:
-                params = {**params, "_meta": gateway.tracer.inject(params.get("_meta"), upstream_span)}
-            result = await forward(gateway, front, entry.source, "tools/call", params, entry.is_safe(), trail, entry)
+
+        async def ask(front: Front, params: Params) -> Params:
+            with gateway.tracer.span("proxy_call_upstream", span, tool=entry.original) as upstream_span:
+                if gateway.tracer.on:
+                    params = {**params, "_meta": gateway.tracer.inject(params.get("_meta"), upstream_span)}
+                return await forward(gateway, front, entry.source, "tools/call", params, entry.is_safe(), trail, entry)
+
+        server = gateway.servers[entry.source.name]
+        result = await gateway.cache.answer(call, params, server, gateway.config, ask)
         return await _finish(gateway, call, result, trail)
     except asyncio.CancelledError:
         trail.outcome = "cancelled"
@@ -318,28 +324,6 @@ def unknown_tool(view: View, name: str) -> RpcError:
 
 def _finished(result: Params, caller: Caller) -> Params:
     return {**result, "resultType": "complete"} if caller.modern and "resultType" not in result else result
-
-
-def failure_result(server: str, tool: str, problem: UpstreamError, trace_id: str) -> Params:
-    return {
-        "content": [{"type": "text", "text": failure_text(server, problem)}],
-        "isError": True,
-        "_meta": {"remora/error": failure_data(server, tool, problem, trace_id)},
-    }
-
-
-def failure_text(server: str, problem: UpstreamError) -> str:
-    what = {"timeout": "did not answer in time", "busy": "is busy", "outcome_unknown": "broke off",
-            "result_too_large": "answered too much", "denied": "was not called"}  # fmt: skip
-    text = f'remora: server "{server}" {what.get(problem.code, "is unavailable")} ({problem})'
-    return f"{text}; next attempt in {problem.retry_after:.0f} s" if problem.retry_after else text
-
-
-def failure_data(server: str, tool: str, problem: UpstreamError, trace_id: str) -> Params:
-    code = problem.code if problem.code != "self_reference" else "unavailable"
-    after = None if problem.retry_after is None else round(problem.retry_after * 1000)
-    return {"code": code, "server": server, "tool": tool, "retryable": problem.retryable, "retry_after_ms": after,
-            "trace_id": trace_id}  # fmt: skip
 
 
 def _note_failure(trail: Trail, problem: UpstreamError) -> None:

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from weakref import WeakSet
 
 from remora.config.files import Stamp, stamp
 from remora.config.load import Loaded
@@ -18,11 +19,13 @@ from remora.config.project import PROJECT_FILE, Project, read_project
 from remora.errors import ConfigError, RpcError
 from remora.gateway import compat, methods
 from remora.gateway import view as views
+from remora.gateway.cache.cache import ResponseCache
 from remora.gateway.catalog import Catalog, Source
 from remora.gateway.children import Children
 from remora.gateway.connect import Surroundings
 from remora.gateway.listeners import KINDS, Listener, Listeners
 from remora.gateway.manifest import Manifest
+from remora.gateway.own import NoTools, OwnTools
 from remora.gateway.parked import ParkingLot
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.server import Server
@@ -40,17 +43,6 @@ log = logging.getLogger(__name__)
 TASKS_KEPT = 1000
 
 
-class OwnTools(Protocol):
-    """Tools that Remora itself offers; `names` are all there may ever be, so that no server takes one."""
-
-    names: list[str]
-
-    def definitions(self, key: ViewKey) -> list[Params]:
-        """Those that sessions of this kind see."""
-
-    async def call(self, name: str, arguments: Params, front: Front) -> Params: ...
-
-
 @dataclass(slots=True)
 class Parts:
     """What the gateway is given by whoever composes it."""
@@ -62,6 +54,7 @@ class Parts:
     pipeline: Pipeline
     children: Children
     stash: Stash
+    cache: ResponseCache
     workers: Workers
     stderr_of: Callable[[str], Callable[[bytes], None]]
     screen: Callable[[str], bool] = lambda _: True
@@ -80,13 +73,14 @@ class Gateway:
         self.parts = parts
         # The same for every engine of this home: a server that reports it is a gateway in a circle.
         self.instance = hashlib.sha256(str(loaded.paths.home).encode()).hexdigest()[:32]
-        self.own: OwnTools = _NoTools()
+        self.own: OwnTools = NoTools()
         self.servers: dict[str, Server] = {}
         self.sessions: dict[str, Session] = {}
         self.listeners = Listeners()
         self.parking = ParkingLot()
         self.pipeline = parts.pipeline
         self.stash = parts.stash
+        self.cache = parts.cache
         self.metrics = parts.metrics
         self.tracer = parts.tracer
         self.catalog = Catalog((), ("rem",), ())
@@ -96,6 +90,7 @@ class Gateway:
         self._tasks_of: dict[str, str] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self._first_until = 0.0
+        self._reached: WeakSet[Upstream] = WeakSet()
 
     @property
     def config(self) -> Config:
@@ -128,7 +123,7 @@ class Gateway:
         self.loaded = loaded
         self.metrics.config = loaded.config.observability
         self.pipeline.time_limit = loaded.config.pipeline.time_limit_ms / 1000
-        self.stash.config = loaded.config.stash
+        self.stash.config, self.cache.store.config = loaded.config.stash, loaded.config.cache
         self.tracer.configure(loaded.config.observability)
         await self._take_servers(loaded)
 
@@ -343,6 +338,9 @@ class Gateway:
         server = self.servers.get(upstream.name)
         if server is not None and event == "connected":
             server.one_era = False
+            if upstream in self._reached:  # a process that was started anew need not know what the old one did
+                self.cache.stale([upstream.name])
+            self._reached.add(upstream)
         if server is not None and event == "connect_failed":
             server.settled.set()
             log.warning("server %s: %s", upstream.name, detail)
@@ -357,10 +355,12 @@ class Gateway:
         if server.scope != "shared" and server.drop_discovery(upstream):
             self.spawn(upstream.stop())  # it was started to learn its lists; sessions and projects get their own
         if changed:
+            self.cache.stale([server.name])
             self.parts.manifests.save(server.name, manifest.fingerprint, manifest.to_payload())
             self._rebuild()
 
     def resource_updated(self, upstream: Upstream, params: Params) -> None:
+        self.cache.stale([upstream.name])
         for listener in list(self.listeners.all):
             listener.tell_updated(upstream, params)
 
@@ -386,13 +386,3 @@ class Gateway:
 def _differences(before: views.View, after: views.View) -> set[str]:
     changed = {kind for kind in ("tools", "prompts", "resources") if getattr(before, kind) != getattr(after, kind)}
     return changed | ({"resources"} if before.templates != after.templates else set())
-
-
-class _NoTools:
-    names: list[str] = []
-
-    def definitions(self, key: ViewKey) -> list[Params]:
-        return []
-
-    async def call(self, name: str, arguments: Params, front: Front) -> Params:
-        raise KeyError(name)

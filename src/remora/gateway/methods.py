@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remora import __version__
 from remora.errors import RpcError, UpstreamError
-from remora.gateway import calls, eras
+from remora.gateway import calls, eras, failures
 from remora.gateway.connect import INSTANCE_KEY
 from remora.gateway.listeners import KINDS, honoured
 from remora.gateway.session import LOG_LEVELS, Front, Params
@@ -170,8 +170,8 @@ async def _forward(gateway: Gateway, front: Front, source: Source, method: str, 
     try:
         return await calls.forward(gateway, front, source, method, params, safe=True)
     except UpstreamError as problem:
-        data = calls.failure_data(source.name, method, problem, new_trace_id())
-        raise RpcError(jsonrpc.INTERNAL_ERROR, calls.failure_text(source.name, problem), data) from problem
+        data = failures.failure_data(source.name, method, problem, new_trace_id())
+        raise RpcError(jsonrpc.INTERNAL_ERROR, failures.failure_text(source.name, problem), data) from problem
 
 
 def _task_method(method: str) -> Handler:
@@ -203,7 +203,7 @@ async def _watch(gateway: Gateway, front: Front, listener: Listener, uri: str) -
     try:
         await listener.watch(uri, upstream, entry.original if uri == entry.served else uri)
     except UpstreamError as problem:
-        raise RpcError(jsonrpc.INTERNAL_ERROR, calls.failure_text(entry.source.name, problem)) from problem
+        raise RpcError(jsonrpc.INTERNAL_ERROR, failures.failure_text(entry.source.name, problem)) from problem
     return True
 
 

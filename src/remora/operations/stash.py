@@ -111,3 +111,13 @@ class StashClear(Input):
 @operation("stash.clear", "Forget kept originals.", "admin", StashClear, lambda done: f"{done['cleared']} forgotten")
 async def stash_clear(context: Context, given: StashClear) -> Result:
     return {"cleared": await context.gateway.stash.clear(given.handle)}
+
+
+class CacheClear(Input):
+    server: str = Field("", description="Answers of one server; empty = of all.")
+    tool: str = Field("", description="Answers of one tool, by the server's own name; empty = of all.")
+
+
+@operation("cache.clear", "Forget kept answers.", "write", CacheClear, lambda done: f"{done['cleared']} forgotten")
+async def cache_clear(context: Context, given: CacheClear) -> Result:
+    return {"cleared": await context.gateway.cache.clear(given.server, given.tool)}

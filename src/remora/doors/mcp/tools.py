@@ -16,6 +16,7 @@ ACTIONS = {
     "describe_tool": "gateway.describe_tool",
     "status": "gateway.status",
     "stash_clear": "stash.clear",
+    "cache_clear": "cache.clear",
 }
 ContextOf = Callable[[Front], Context]
 

@@ -45,8 +45,3 @@ CREATE TABLE cache (
 );
 CREATE INDEX cache_used ON cache (used, size);
 CREATE INDEX cache_server ON cache (server, tool);
-
-CREATE TABLE epochs (
-  name TEXT PRIMARY KEY,            -- of a server, or of a server in a project
-  epoch INTEGER NOT NULL
-) WITHOUT ROWID;
