@@ -122,9 +122,13 @@ async def test_pieces_join_to_the_text(home: Home, control: Control) -> None:
             if end[2] == end[3]:
                 break
             reads += 1
-            piece = text(await client.call("stm_proxy_read_more", {"key": key[1], "offset": int(end[2]), "limit": 30_000}))
+            piece = text(
+                await client.call("stm_proxy_read_more", {"key": key[1], "offset": int(end[2]), "limit": 30_000})
+            )
         assert joined == whole
-        assert text(await client.call("stm_proxy_read_more", {"key": key[1], "offset": len(whole)})) == "(no more content)"
+        assert (
+            text(await client.call("stm_proxy_read_more", {"key": key[1], "offset": len(whole)})) == "(no more content)"
+        )
         for bad in ({"offset": -1}, {"limit": 0}):
             assert text(await client.call("stm_proxy_read_more", {"key": key[1], **bad})).startswith("Error: ")
         told = text(await client.call("stm_progressive_stats"))
@@ -203,3 +207,17 @@ async def test_no_server_at_all(home: Home) -> None:
         labels = [line.split(":")[0] for line in stats.splitlines()[2:10]]
         assert labels == ["Total calls", "Original chars", "Compressed", "Savings", "Token savings", "Cache hits",
                           "Cache misses", "Reconnects"]  # fmt: skip
+
+
+async def test_kept_answers_can_be_forgotten(home: Home, control: Control) -> None:
+    home.configure({"up": control.server("up")}, compat=["memtomem-stm"])
+    async with home.stdio() as client:
+        await client.open()
+        await client.tools_with("up__with_secret")
+        for given, told in (
+            ({}, r"Cleared all \d+ cache entries\."),
+            ({"server": "up"}, r"Cleared \d+ cache entries for server 'up'\."),
+            ({"tool": "x"}, r"Cleared \d+ cache entries for tool 'x'\."),
+            ({"server": "up", "tool": "x"}, r"Cleared \d+ cache entries for up/x\."),
+        ):
+            assert re.fullmatch(told, text(await client.call("stm_proxy_cache_clear", given)))

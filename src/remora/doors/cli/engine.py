@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from remora.app import App
     from remora.config.load import Loaded, Surroundings
     from remora.config.model import Config
+    from remora.gateway.cache.store import AnswerStore
     from remora.gateway.engine import Gateway
     from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
@@ -138,6 +139,7 @@ class _Configured:
     loaded: Loaded
     metrics: Metrics
     stash: Stash
+    cache: AnswerStore
 
     @property
     def config(self) -> Config:
@@ -147,15 +149,18 @@ class _Configured:
 @contextlib.asynccontextmanager
 async def files_only(loaded: Loaded) -> AsyncIterator[Context]:
     """For operations that need no server and no engine."""
+    from remora.gateway.cache.store import AnswerStore
     from remora.gateway.session import LOCAL_USER
     from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
     from remora.storage.sqlite.state import StateDb
     from remora.telemetry.metrics import Metrics
 
-    state = StateDb(loaded.paths.state_db)
-    metrics = Metrics(state, loaded.config.observability)
-    gateway = cast("Gateway", _Configured(loaded, metrics, Stash(state, loaded.config.stash)))
+    state, config = StateDb(loaded.paths.state_db), loaded.config
+    metrics = Metrics(state, config.observability)
+    gateway = cast(
+        "Gateway", _Configured(loaded, metrics, Stash(state, config.stash), AnswerStore(state, config.cache))
+    )
     try:
         yield Context(gateway, state, loaded.paths, LOCAL_USER)
     finally:

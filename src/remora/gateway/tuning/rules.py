@@ -19,8 +19,9 @@ AUTOMATIC = frozenset({"R1", "R2", "R3", "R4", "R6"})
 TOO_MUCH, MOST_TOKENS, LEAST_TOKENS = 0.25, 25_000, 1_000
 CHARS_PER_TOKEN = 3  # of a budget that is set in characters
 SELDOM, OFTEN_CALLED = 0.02, 50
-# Milliseconds that cleaning and compressing may take: for any text, and for each 100 KB of it.
-LEAST_MS, MS_PER_KILOBYTE = 20.0, 1.0
+# Milliseconds that cleaning and compressing may take: for any text, and for each kilobyte of it. Twice what it should
+# take: a busy machine is no reason to choose worse.
+LEAST_MS, MS_PER_KILOBYTE = 100.0, 2.0
 CHEAPER = {"llm_summary": "auto", "auto": "truncate", "skeleton": "truncate", "hybrid": "truncate", "log": "truncate",
            "table": "truncate", "extract_fields": "truncate", "schema_pruning": "truncate",
            "selective": "truncate"}  # fmt: skip

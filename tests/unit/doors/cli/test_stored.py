@@ -54,3 +54,8 @@ def test_forgotten_on_request(run: Run, handle: str) -> None:
     assert run("stash", "clear", handle, "--yes", "--json").document == {"cleared": 1}
     assert run("stash", "list", "--json").document == {"entries": []}
     assert "0 forgotten" in run("stash", "clear", "-y").out
+
+
+def test_clearing_an_empty_cache(run: Run) -> None:
+    assert run("cache", "clear", "--json").document == {"cleared": 0}
+    assert "0 forgotten" in run("cache", "clear", "--server", "git", "--tool", "log").out

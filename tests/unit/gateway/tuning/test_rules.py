@@ -40,8 +40,8 @@ def ruled(seen: Evidence, **more: Any) -> list[tuple[str, str, Any, Any]]:
         ({"feedback": {"missing_metadata": 3}}, []),
         ({"feedback": {"missing_metadata": 3}, "type": "json"}, [("R4", "compression", "auto", "extract_fields")]),
         ({"feedback": {"wrong_topic": 3}}, [("R5", "relevance.infer_query", True, False)]),
-        ({"ms_p95": 41.0}, [("R6", "compression", "auto", "truncate")]),
-        ({"ms_p95": 19.0, "kilobytes_p95": 1.0}, []),
+        ({"ms_p95": 101.0}, [("R6", "compression", "auto", "truncate")]),
+        ({"ms_p95": 199.0, "kilobytes_p95": 100.0}, []),
     ],
 )
 def test_what_the_evidence_speaks_for(change: dict[str, Any], expected: list[Any]) -> None:
