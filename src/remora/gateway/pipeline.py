@@ -73,6 +73,8 @@ class Call:
 
 class Stage(Protocol):
     name: str
+    keeps_time: bool
+    """It limits itself, since what it may wait for is not always its own work."""
 
     async def __call__(self, call: Call, result: Result) -> Result:
         """The result, or a new one in its place; never the same object changed."""
@@ -89,7 +91,7 @@ class Pipeline:
     async def run(self, call: Call, result: Result) -> Result:
         for stage in self.stages:
             try:
-                async with asyncio.timeout(self.time_limit):
+                async with asyncio.timeout(None if stage.keeps_time else self.time_limit):
                     result = await stage(call, result)
             except Exception as problem:  # noqa: BLE001 - stage isolation: the agent gets what it would have got without it
                 self.failures[stage.name] += 1

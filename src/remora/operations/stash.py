@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from typing import Any, Literal
@@ -12,7 +11,6 @@ from pydantic import Field
 from remora.errors import UsageError
 from remora.gateway.compression.tokens import estimate, factor
 from remora.gateway.stages.settings import effective
-from remora.gateway.stages.workers import THREAD_CHARS
 from remora.gateway.stash.read import Answer, BadRequest, Request, inferred, read
 from remora.operations.registry import Context, Input, operation
 from remora.operations.text import stash_list_text, stash_text
@@ -62,11 +60,12 @@ async def read_more(context: Context, given: ReadMore) -> Result:
 async def _answer(context: Context, text: str, kind: str, request: Request) -> Answer:
     """Patterns that can take long are tried where they can be ended."""
     risky = request.mode == "grep" and _QUANTIFIED.search(request.q) is not None
-    size = max(len(text), THREAD_CHARS + 1) if risky else len(text)
     seconds = GREP_SECONDS if request.mode == "grep" else READ_SECONDS
     try:
-        async with asyncio.timeout(seconds):
-            return await context.gateway.parts.workers.run(size, read, text, kind, request)
+        workers = context.gateway.parts.workers
+        if risky:
+            return await workers.alone(seconds, read, text, kind, request)
+        return await workers.run(len(text), seconds, read, text, kind, request)
     except BadRequest as problem:
         raise UsageError(str(problem)) from problem
     except TimeoutError:

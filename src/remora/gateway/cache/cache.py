@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remora.gateway.server import Server
 
 log = logging.getLogger(__name__)
+SCAN_SECONDS = 5.0
 
 
 class ResponseCache:
@@ -110,7 +111,9 @@ class ResponseCache:
     async def _keep(self, name: str, call: Call, kept: Rule, result: Params) -> None:
         try:
             size = size_of(result)
-            if size > self.store.config.max_entry_bytes or await self._workers.run(size, holds_secret, result):
+            if size > self.store.config.max_entry_bytes or await self._workers.run(
+                size, SCAN_SECONDS, holds_secret, result
+            ):
                 return
             now = time.time()
             expires = None if kept.ttl is None else now + kept.ttl

@@ -25,6 +25,7 @@ DENSEST = 1.5  # tokens a character never exceeds
 
 class CompressStage:
     name = "compress"
+    keeps_time = True
 
     def __init__(self, stash: Stash, workers: Workers, summarise: Summarise | None = None) -> None:
         self._stash = stash
@@ -83,15 +84,12 @@ class CompressStage:
     async def _reduced(self, order: Order, text: str) -> Reduced:
         limit = order.settings.time_limit
         try:
-            async with asyncio.timeout(limit * 0.9):
-                return await self._workers.run(len(text), reduce, text, order)
+            return await self._workers.run(len(text), limit, reduce, text, order)
         except TimeoutError:
             log.warning("a result of %d characters of %s took longer than %.1f s", len(text), order.tool, limit)
         if order.pointer is None or len(text) <= order.settings.pass_through_max_tokens * 2:
             return Reduced(None, strategy="auto→timeout_fallback")
-        return replace(
-            shortened(text, order, "auto→timeout_fallback"), secret=True
-        )  # nobody looked whether it holds one
+        return await self._workers.run(len(text), limit, shortened, text, order, "auto→timeout_fallback")
 
     async def _summary(self, call: Call, order: Order, text: str, summarise: Summarise) -> Reduced:
         settings = order.settings

@@ -69,7 +69,7 @@ def reduce(text: str, order: Order) -> Reduced:
     """The text within its budget."""
     began = time.perf_counter()
     made = _reduced(text, order)
-    if made.lossy and made.text is not None:
+    if made.lossy and made.text is not None and not made.secret:
         made = _examined(text, made)
     return _timed(made, began)
 
@@ -136,15 +136,15 @@ def _lossless(text: str, order: Order, kind: str, tokens: int) -> Reduced:
 def shortened(text: str, order: Order, label: str = "headtail_fallback") -> Reduced:
     """Head and tail alone: for texts too long to look at, and for those that took too long."""
     settings, limit = order.settings, order.settings.max_upstream_chars
-    kind = "unknown"
+    looked_at = text[:limit]
+    kind = "json" if len(text) <= limit and text.lstrip()[:1] in ("{", "[") else "unknown"
     room = settings.budget.in_chars(kind, settings.model, settings.chars_per_token)
-    job = Job(
-        text, kind, room, None, order.hints, handle_of(text[:limit] if len(text) > limit else text), order.pointer
-    )
+    job = Job(text, kind, room, None, order.hints, handle_of(text), order.pointer)
     draft = assembled(head_tail(job), job)
-    tokens = estimate(text[:limit], kind, settings.model) * max(1, len(text)) // max(1, min(len(text), limit))
-    out = estimate(draft.body, kind, settings.model)
-    return Reduced(draft.body, kind, label, tokens, out, draft.total, draft.kept, lossy=True)
+    tokens = estimate(looked_at, kind, settings.model, settings.chars_per_token) * len(text) // len(looked_at)
+    out = estimate(draft.body, kind, settings.model, settings.chars_per_token)
+    # Nobody has time to look for secrets in it: it is treated as if it had one.
+    return Reduced(draft.body, kind, label, tokens, out, draft.total, draft.kept, lossy=True, secret=True)
 
 
 def _examined(text: str, made: Reduced) -> Reduced:
