@@ -166,3 +166,12 @@ def test_what_the_environment_says_beside_configuration():
     assert surroundings({"REMORA_PROJECT": "/p", "CLAUDE_PROJECT_DIR": "/c"}).project == "/p"
     with pytest.raises(ConfigError, match="REMORA_DAEMON"):
         surroundings({"REMORA_DAEMON": "on"})
+
+
+def test_names_of_other_gateways_come_from_a_variable() -> None:
+    from remora.config.load import surroundings
+
+    assert surroundings({}).compat == ()
+    assert surroundings({"REMORA_COMPAT": " memtomem-stm, memtomem-stm,"}).compat == ("memtomem-stm",)
+    with pytest.raises(ConfigError, match="known: memtomem-stm"):
+        surroundings({"REMORA_COMPAT": "memtomem"})

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from tests.support.llm_server import LlmServer
 
+from remora.config.check import check
 from remora.config.learning import LlmConfig
-from remora.gateway.llm.summary import FAILURES, Summariser
+from remora.config.model import Config
+from remora.gateway.llm.summary import FAILURES, Summariser, settings_of
 
 TEXT = "Build 4821 of app.core failed after 31.5 s on node-7. The disk was full. " * 40
 GOOD = "Build 4821 failed on node-7."
@@ -188,3 +190,17 @@ async def test_a_text_may_say_anything_without_leaving_its_place(server: LlmServ
     fence = sent.rstrip().rpartition("\n")[2]
     assert set(fence) == {"="}
     assert fence not in text
+
+
+def test_a_tool_s_own_keys_count_most() -> None:
+    made, issues = check(
+        Config,
+        {
+            "pipeline": {"llm": {"provider": "openai", "model": "general"}},
+            "servers": {"up": {"command": "x", "llm": {"max_tokens": 9}, "tools": {"look": {"llm": {"model": "own"}}}}},
+        },
+    )
+    assert issues == []
+    of_tool, of_other = settings_of(made, "up", "look"), settings_of(made, "gone", "look")
+    assert (of_tool.provider, of_tool.model, of_tool.max_tokens) == ("openai", "own", 9)
+    assert (of_other.model, of_other.max_tokens) == ("general", 500)
