@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import hashlib
 import logging
 import time
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class Trail:
     in_bytes: int | None = None
     out_bytes: int | None = None
     report: Report = field(default_factory=Report)
+    arguments: Params = field(default_factory=dict)
 
 
 async def call_tool(gateway: Gateway, front: Front, params: Params) -> Params:
@@ -85,7 +87,7 @@ async def _call_entry(gateway: Gateway, front: Front, view: View, entry: Entry, 
         params = {**params, "name": entry.original}
     meta = params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
-    trail = Trail(entry.source.name, entry.original)
+    trail = Trail(entry.source.name, entry.original, arguments=arguments or {})
     session, tracer = front.session, gateway.tracer
     with tracer.span(
         "proxy_call", meta, method="tools/call", session=session.key, server=trail.server, tool=trail.tool
@@ -345,6 +347,12 @@ def text_bytes(result: Params) -> int:
     return total
 
 
+def _call_key(session: str, trail: Trail) -> str:
+    """The same for the same question asked again: an agent that repeats it did not get what it needed."""
+    asked = jsonrpc.encode([session, trail.server, trail.tool, trail.arguments])
+    return hashlib.blake2b(asked, digest_size=8).hexdigest()
+
+
 def record(gateway: Gateway, front: Front, trail: Trail) -> None:
     session = front.session
     gateway.metrics.record_call(
@@ -368,6 +376,7 @@ def record(gateway: Gateway, front: Front, trail: Trail) -> None:
             in_bytes=trail.in_bytes,
             out_bytes=trail.out_bytes,
             ms_upstream=trail.ms_upstream,
+            call_key=_call_key(session.key or session.id, trail),
             **trail.report.columns(),
         )
     )

@@ -56,3 +56,4 @@ class CallRecord:
     ms_surface: float | None = None
     fallback: str | None = None
     index_state: str | None = None
+    call_key: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from remora.storage.sqlite.state import StateDb
 
-ESTIMATOR = "estimated (UTF-8 bytes / 4)"
+ESTIMATOR = "estimated"
 GroupBy = Literal["server", "tool", "client", "project", "strategy", "day"]
 GROUPS: tuple[GroupBy, ...] = get_args(GroupBy)
 PERCENTILES = (50, 95, 99)
@@ -28,6 +28,7 @@ GROUP_SQL: dict[GroupBy, str] = {
 }
 TOTALS = """
 SELECT count(*), count(*) FILTER (WHERE outcome <> 'ok'), coalesce(sum(in_tokens), 0), coalesce(sum(out_tokens), 0),
+  coalesce(sum(surfaced_tokens), 0), count(*) FILTER (WHERE cache = 'hit'), count(*) FILTER (WHERE cache = 'miss'),
   min(ts), max(ts)
 FROM calls WHERE ts >= :since AND (:session IS NULL OR session = :session)
 """
@@ -39,10 +40,28 @@ ERRORS = """
 SELECT coalesce(error_category, outcome), count(*) FROM calls
 WHERE ts >= :since AND (:session IS NULL OR session = :session) AND outcome <> 'ok' GROUP BY 1 ORDER BY 2 DESC, 1
 """
-GROUP_ROWS = """
-SELECT {group} AS name, count(*), count(*) FILTER (WHERE outcome <> 'ok'),
-  coalesce(sum(in_tokens), 0), coalesce(sum(out_tokens), 0)
-FROM calls WHERE ts >= :since AND (:session IS NULL OR session = :session) GROUP BY 1 ORDER BY {order}
+RECOVERED = """
+SELECT coalesce(sum(out_tokens), 0) FROM recoveries
+WHERE ts >= :since AND (:session IS NULL OR session = :session)
+"""
+# Asked again within ten minutes of a shortened answer: the first one was not enough.
+AGAIN = """call_key IS NOT NULL AND EXISTS (
+  SELECT 1 FROM calls first WHERE first.call_key = calls.call_key AND first.handle IS NOT NULL
+    AND first.id < calls.id AND first.ts >= calls.ts - 600)"""
+REPEATED = f"""
+SELECT coalesce(sum(out_tokens), 0) FROM calls
+WHERE ts >= :since AND (:session IS NULL OR session = :session) AND {AGAIN}
+"""
+GROUP_ROWS = f"""
+SELECT name, count(*), sum(failed), sum(tokens_in), sum(tokens_out), sum(surfaced + recovered + repeated),
+  sum(reduced), sum(reduced AND recovered > 0)
+FROM (
+  SELECT {{group}} AS name, outcome <> 'ok' AS failed, coalesce(in_tokens, 0) AS tokens_in,
+    coalesce(out_tokens, 0) AS tokens_out, coalesce(surfaced_tokens, 0) AS surfaced, handle IS NOT NULL AS reduced,
+    (SELECT coalesce(sum(out_tokens), 0) FROM recoveries WHERE call_id = calls.id) AS recovered,
+    CASE WHEN {AGAIN} THEN coalesce(out_tokens, 0) ELSE 0 END AS repeated
+  FROM calls WHERE ts >= :since AND (:session IS NULL OR session = :session)
+) GROUP BY 1 ORDER BY {{order}}
 """
 TIMES = """
 SELECT {group}, ms_total, ms_upstream FROM calls
@@ -87,7 +106,8 @@ def _stats(
     window: int,
 ) -> dict[str, Any]:
     values = {"since": since, "session": session, "window": window}
-    calls, failed, tokens_in, tokens_out, first, last = next(iter(db.execute(TOTALS, values)))
+    calls, failed, tokens_in, tokens_out, surfaced, hits, misses, first, last = next(iter(db.execute(TOTALS, values)))
+    recovered, repeated = (next(iter(db.execute(sql, values)))[0] for sql in (RECOVERED, REPEATED))
     times = list(db.execute(TIMES.format(group=GROUP_SQL[by] if by else "NULL"), values))
     figures: dict[str, Any] = {
         "window": {"seconds": seconds, "first": first, "last": last, "session": session},
@@ -95,7 +115,8 @@ def _stats(
         "calls": calls,
         "errors": {"total": failed, "by_category": dict(_pairs(db.execute(ERRORS, values)))},
         "outcomes": dict(_pairs(db.execute(OUTCOMES, values))),
-        "tokens": {"in": tokens_in, "out": tokens_out},
+        "tokens": _tokens(tokens_in, tokens_out, surfaced, recovered, repeated),
+        "cache": {"hits": hits, "misses": misses, "rate": round(hits / (hits + misses), 3) if hits + misses else 0.0},
         "definitions": _definitions(list(db.execute(DEFINITIONS, values)), tool_defs),
         "latency_ms": {"calls": len(times), **_latency(times)},
     }
@@ -107,17 +128,36 @@ def _stats(
         for time_of in times:
             times_of.setdefault(time_of[0], []).append(time_of)
         figures["rows"] = [_group_row(row, times_of.get(row[0], [])) for row in rows]
+    tools = [_group_row(row, []) for row in db.execute(GROUP_ROWS.format(group=GROUP_SQL["tool"], order="1"), values)]
+    figures["top"] = {
+        "net_saved": _top(tools, lambda row: row["tokens"]["net"]),
+        "recovery_rate": _top(tools, lambda row: row["recovery_rate"]),
+    }
     return figures
+
+
+def _tokens(given: int, delivered: int, surfaced: int, recovered: int, repeated: int) -> dict[str, Any]:
+    """`net` is what was really saved: what an agent read on or asked again is no saving."""
+    net = given - delivered - surfaced - recovered - repeated
+    return {"in": given, "out": delivered, "surfaced": surfaced, "recovered": recovered, "repeated": repeated,
+            "net": net, "net_percent": round(100 * net / given, 1) if given else 0.0}  # fmt: skip
+
+
+def _top(rows: list[dict[str, Any]], value: Callable[[dict[str, Any]], float]) -> list[dict[str, Any]]:
+    best = sorted((row for row in rows if value(row) > 0), key=lambda row: (-value(row), row["name"]))[:10]
+    return [{"name": row["name"], "value": value(row)} for row in best]
 
 
 def _pairs(rows: Iterable[Any]) -> list[tuple[str, int]]:
     return [(name, count) for name, count in rows]
 
 
-def _group_row(row: tuple[str, int, int, int, int], times: Sequence[Times]) -> dict[str, Any]:
-    name, calls, failed, tokens_in, tokens_out = row
-    tokens = {"in": tokens_in, "out": tokens_out}
-    return {"name": name, "calls": calls, "errors": failed, "tokens": tokens, "latency_ms": _latency(times)}
+def _group_row(row: Any, times: Sequence[Times]) -> dict[str, Any]:
+    name, calls, failed, tokens_in, tokens_out, spent, reduced, read_on = row
+    tokens = {"in": tokens_in, "out": tokens_out, "net": tokens_in - tokens_out - spent}
+    rate = round(read_on / reduced, 3) if reduced else 0.0
+    return {"name": name, "calls": calls, "errors": failed, "tokens": tokens, "reduced": reduced,
+            "recovery_rate": rate, "latency_ms": _latency(times)}  # fmt: skip
 
 
 def _definitions(rows: Sequence[tuple[str, float, int, int, int]], each: bool) -> dict[str, Any]:
@@ -160,7 +200,10 @@ def render(figures: dict[str, Any]) -> str:
         f"window       last {_duration(figures['window']['seconds'])}",
         f"calls        {figures['calls']:,}",
         f"errors       {errors['total']:,}" + (f"  ({by_category})" if by_category else ""),
-        f"tokens       in {tokens['in']:,}  out {tokens['out']:,}  {figures['estimator']}",
+        f"tokens       in {tokens['in']:,}  out {tokens['out']:,}  surfaced {tokens['surfaced']:,}  "
+        f"recovered {tokens['recovered']:,}  repeated {tokens['repeated']:,}",
+        f"net saved    {tokens['net']:,} ({tokens['net_percent']:g} %)  {figures['estimator']}",
+        f"cache        {figures['cache']['hits']:,} hits, {figures['cache']['misses']:,} misses",
         f"definitions  {definitions['tokens_upstream']:,} upstream, {definitions['tokens_listed']:,} listed, "
         f"{definitions['saved']:,} saved in {definitions['sessions']:,} sessions",
         "",
@@ -177,11 +220,15 @@ def render(figures: dict[str, Any]) -> str:
                 f"{row['errors']:,}",
                 f"{row['tokens']['in']:,}",
                 f"{row['tokens']['out']:,}",
+                f"{row['tokens']['net']:,}",
                 *_times(row["latency_ms"]["total"])[:2],
             )
             for row in rows
         ]
-        lines += ["", *_table((figures["by"], "calls", "errors", "tokens in", "tokens out", "p50 ms", "p95 ms"), cells)]
+        lines += [
+            "",
+            *_table((figures["by"], "calls", "errors", "tokens in", "tokens out", "net", "p50 ms", "p95 ms"), cells),
+        ]
     if rows := definitions.get("rows"):
         names = ("tools", "tokens_upstream", "tokens_listed", "saved")
         cells = [(row["session"], *(f"{row[name]:,}" for name in names)) for row in rows]

@@ -187,7 +187,7 @@ def _told(text: str) -> str:
 
 def _trim(db: apsw.Connection, before: float, most: int) -> int:
     removed = 0
-    for table, key in (("calls", "id"), ("upstream_events", "id"), ("tool_defs", "session")):
+    for table, key in (("calls", "id"), ("upstream_events", "id"), ("recoveries", "id"), ("tool_defs", "session")):
         db.execute(TRIM_OLD.format(table=table, key=key), (before, TRIM_SLICE))
         removed += db.changes()
         if key == "id":

@@ -40,7 +40,8 @@ async def test_nothing_recorded_gives_zeros(state):
     figures = await stats(state, DAY)
     zero = {"p50": 0.0, "p95": 0.0, "p99": 0.0}
     assert figures["calls"] == figures["errors"]["total"] == 0
-    assert figures["tokens"] == {"in": 0, "out": 0}
+    assert set(figures["tokens"].values()) == {0}
+    assert figures["cache"] == {"hits": 0, "misses": 0, "rate": 0.0}
     assert figures["latency_ms"] == {"calls": 0, "total": zero, "upstream": zero, "own": zero}
     assert figures["definitions"] == {"sessions": 0, "tokens_upstream": 0, "tokens_listed": 0, "saved": 0}
     assert "calls        0" in render(figures)
@@ -60,7 +61,7 @@ async def test_calls_errors_tokens_and_definitions(state):
     assert figures["calls"] == 5
     assert figures["errors"] == {"total": 3, "by_category": {"cancelled": 1, "timeout": 1, "upstream_error": 1}}
     assert figures["outcomes"] == {"ok": 2, "cancelled": 1, "is_error": 1, "timeout": 1}
-    assert figures["tokens"] == {"in": 107, "out": 27}
+    assert (figures["tokens"]["in"], figures["tokens"]["out"]) == (107, 27)
     definitions = figures["definitions"]
     assert (definitions["sessions"], definitions["saved"]) == (2, 700)
     assert {row["session"]: row["saved"] for row in definitions["rows"]} == {"s1": 700, "s2": 0}
@@ -119,3 +120,27 @@ async def test_a_name_cannot_move_the_cursor(state):
 )
 def test_tokens_are_estimated_by_bytes(text, tokens):
     assert estimate_tokens(text) == tokens
+
+
+async def test_what_was_read_on_or_asked_again_is_no_saving(state):
+    metrics = Metrics(state, ObservabilityConfig())
+    now = time.time()
+    shortened = {"in_tokens": 1000, "out_tokens": 100, "handle": "h", "call_key": "k", "session": "s"}
+    metrics.record_call(call(ts=now - 900, **shortened))
+    metrics.record_call(call(ts=now - 60, **shortened, tool="other", cache="miss"))
+    metrics.record_call(call(ts=now - 50, in_tokens=1000, out_tokens=120, call_key="k", session="s", cache="hit"))
+    metrics.record_call(call(ts=now - 40, in_tokens=10, out_tokens=10, call_key="l", session="s"))
+    await metrics.flush()
+    metrics.record_recovery("h", "s", "range", 30)
+    await metrics.close()
+    figures = await stats(state, DAY, "tool")
+    tokens = figures["tokens"]
+    assert (tokens["recovered"], tokens["repeated"]) == (30, 120)  # the first one was asked again too late to count
+    assert tokens["net"] == 3010 - 330 - 30 - 120
+    assert figures["cache"] == {"hits": 1, "misses": 1, "rate": 0.5}
+    rows = {row["name"]: row for row in figures["rows"]}
+    assert rows["git/other"]["tokens"]["net"] == 1000 - 100 - 30
+    assert rows["git/other"]["recovery_rate"] == 1.0
+    assert rows["git/log"]["recovery_rate"] == 0.0
+    assert figures["top"]["recovery_rate"] == [{"name": "git/other", "value": 1.0}]
+    assert "net saved    2,530 (84.1 %)" in render(figures)

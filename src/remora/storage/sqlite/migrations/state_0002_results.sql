@@ -30,8 +30,10 @@ CREATE TABLE recoveries (
   out_tokens INTEGER NOT NULL
 );
 CREATE INDEX recoveries_ts ON recoveries (ts);
+CREATE INDEX recoveries_call ON recoveries (call_id);
 CREATE INDEX calls_handle ON calls (handle, ts) WHERE handle IS NOT NULL;
-ALTER TABLE calls ADD COLUMN call_key TEXT;  -- hash of server, tool and arguments of a reduced answer or its repetition
+ALTER TABLE calls ADD COLUMN call_key TEXT;  -- hash of session, server, tool and arguments
+CREATE INDEX calls_key ON calls (call_key, ts) WHERE call_key IS NOT NULL;
 
 CREATE TABLE cache (
   key TEXT PRIMARY KEY,
