@@ -86,3 +86,18 @@ async def test_tuned_by_what_agents_read_on_and_taken_back(home: Home, control: 
         assert home.config.read_bytes() == before
         (row,) = (await command(home, "tune", "--history"))["changes"]
         assert row["status"] == "rolled_back"
+
+
+@pytest.mark.parametrize("words", [(), ("--server", "up"), ("--tool", "recall_note")])
+async def test_clearing_reaches_every_engine_of_the_home(home: Home, control: Control, words: tuple[str, ...]) -> None:
+    home.configure({"up": control.server("up")})
+    async with home.stdio() as client:
+        await client.open()
+        await client.tools_with("up__recall_note")
+        await client.call("up__write_note", {"name": "a", "text": "kept"})
+        for _ in range(2):
+            await client.call("up__recall_note", {"name": "a"})
+        assert len(control.seen("call", tool="recall_note")) == 1
+        await command(home, "cache", "clear", *words)
+        await client.call("up__recall_note", {"name": "a"})
+        assert len(control.seen("call", tool="recall_note")) == 2

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remora.app import App
     from remora.config.load import Loaded, Surroundings
     from remora.config.model import Config
-    from remora.gateway.cache.store import AnswerStore
+    from remora.gateway.cache.cache import ResponseCache
     from remora.gateway.engine import Gateway
     from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
@@ -139,7 +139,7 @@ class _Configured:
     loaded: Loaded
     metrics: Metrics
     stash: Stash
-    cache: AnswerStore
+    cache: ResponseCache
 
     @property
     def config(self) -> Config:
@@ -149,23 +149,26 @@ class _Configured:
 @contextlib.asynccontextmanager
 async def files_only(loaded: Loaded) -> AsyncIterator[Context]:
     """For operations that need no server and no engine."""
+    from remora.gateway.cache.cache import ResponseCache
+    from remora.gateway.cache.epochs import Epochs
     from remora.gateway.cache.store import AnswerStore
     from remora.gateway.session import LOCAL_USER
+    from remora.gateway.stages.workers import Workers
     from remora.gateway.stash.store import Stash
     from remora.operations.registry import Context
     from remora.storage.sqlite.state import StateDb
     from remora.telemetry.metrics import Metrics
 
-    state, config = StateDb(loaded.paths.state_db), loaded.config
-    metrics = Metrics(state, config.observability)
-    gateway = cast(
-        "Gateway", _Configured(loaded, metrics, Stash(state, config.stash), AnswerStore(state, config.cache))
-    )
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        state, config, workers = StateDb(loaded.paths.state_db), loaded.config, Workers()
+        stack.push_async_callback(state.close)
+        stack.push_async_callback(workers.close)
+        metrics = Metrics(state, config.observability)
+        stack.push_async_callback(metrics.close)
+        cache = ResponseCache(AnswerStore(state, config.cache), Epochs(loaded.paths.run / "epochs"), workers)
+        stack.push_async_callback(cache.close)
+        gateway = cast("Gateway", _Configured(loaded, metrics, Stash(state, config.stash), cache))
         yield Context(gateway, state, loaded.paths, LOCAL_USER)
-    finally:
-        await metrics.close()
-        await state.close()
 
 
 async def offline(loaded: Loaded, operation: str, arguments: Mapping[str, Any]) -> Result:

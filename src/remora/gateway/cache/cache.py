@@ -155,7 +155,13 @@ class ResponseCache:
         self.epochs.renew(servers)
 
     async def clear(self, server: str = "", tool: str = "") -> int:
-        return await self.store.clear(server, tool)
+        """Forget answers, in every engine of this home: what others hold in memory becomes stale."""
+        cleared = await self.store.clear(server, tool)
+        if server:
+            self.epochs.renew([server])
+        else:
+            self.epochs.renew_all()
+        return cleared
 
 
 def _project(call: Call) -> str:
