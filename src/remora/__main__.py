@@ -15,7 +15,7 @@ def main(argv: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ENDPOINT_OPTIONS:
         if _is_pipe() and not _at_end():
             arguments = ["mcp", *arguments]
-        elif not sys.stdin.isatty():
+        elif sys.stdin is None or not sys.stdin.isatty():
             return 0  # </dev/null, or a client that has gone
     if arguments[:1] == ["mcp"]:
         from remora.doors.mcp.command import run

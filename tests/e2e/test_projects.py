@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -137,15 +139,16 @@ async def test_a_server_may_be_for_some_projects_only(home: Home, control: Contr
 async def test_one_process_per_project_where_it_matters(home: Home, control: Control) -> None:
     home.configure({"up": control.server("up", cwd="${project}")})
     roots = [project(home, '[project]\nname = "p"\n', name) for name in ("a", "b")]
-    async with home.serve() as gateway:
-        where = []
-        for root in roots:
-            async with gateway.client(f"?project={root}") as client:
-                await client.open()
-                await client.tools_with("up__whoami")
-                where.append(text(await client.call("up__whoami")))
-        assert [str(root) in said for root, said in zip(roots, where, strict=True)] == [True, True]
-        assert len(control.alive("up")) == 2
+    async with home.serve() as gateway, AsyncExitStack() as stack:
+        pids = []
+        for root in (roots[0], roots[1], roots[0]):
+            client = await stack.enter_async_context(gateway.client(f"?project={root}"))
+            await client.open()
+            await client.tools_with("up__whoami")
+            said = json.loads(text(await client.call("up__whoami")))
+            assert said["cwd"] == str(root)
+            pids.append(said["pid"])
+        assert pids[0] == pids[2] != pids[1]
 
 
 PROFILES = {

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from remora.errors import ConfigError
 from remora.gateway.session import ViewKey
 
 log = logging.getLogger(__name__)
-GRACE_SECONDS = 10.0
+RESTART_SECONDS = 1.0
 
 
 def view_key(
@@ -44,7 +44,7 @@ async def serve_stdio(loaded: Loaded, around: Surroundings, view: ViewKey, pipes
     with _on_signals(ended.set):
         async with opened(loaded, around.variables) as app:
             door = StdioDoor(app.gateway, view, around.session, ended)
-            async with _background(_reloading(app, loaded, around)):
+            async with _reloading(app, loaded, around):
                 await door.serve(*pipes)
     return 0
 
@@ -58,7 +58,7 @@ async def serve_http(loaded: Loaded, around: Surroundings, announce: Callable[[s
     with _on_signals(stopped.set):
         async with opened(loaded, around.variables, (f"{server.url}/mcp",)) as app, server.running(app, stopped):
             with _run_file(app.paths.run / "daemon.json", _describe(app, server.url)):
-                async with _background(_reloading(app, loaded, around)):
+                async with _reloading(app, loaded, around):
                     announce(server.url)
                     await stopped.wait()
     return 0
@@ -109,13 +109,14 @@ def running_engine(run: Path) -> dict[str, Any] | None:
         return None
 
 
-async def _reloading(app: App, loaded: Loaded, around: Surroundings) -> None:
-    """Follow the config file, and SIGHUP."""
+@contextlib.asynccontextmanager
+async def _reloading(app: App, loaded: Loaded, around: Surroundings) -> AsyncIterator[None]:
+    """Follow the config file, project files and SIGHUP."""
     watch = watcher(app, lambda: load(loaded.paths.home, loaded.path, environ=around.variables))
-    loop = asyncio.get_running_loop()
     if hasattr(signal, "SIGHUP"):
-        loop.add_signal_handler(signal.SIGHUP, watch.nudge)
-    await asyncio.gather(watch.run(), _watch_projects(app))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, watch.nudge)
+    async with _background(watch.run, lambda: _watch_projects(app)):
+        yield
 
 
 async def _watch_projects(app: App) -> None:
@@ -126,20 +127,24 @@ async def _watch_projects(app: App) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _background(work: Any) -> AsyncIterator[None]:
-    task = asyncio.get_running_loop().create_task(_supervised(work))
+async def _background(*works: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    tasks = [asyncio.get_running_loop().create_task(_supervised(work)) for work in works]
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
-async def _supervised(work: Any) -> None:
-    try:
-        await work
-    except Exception:  # root of a background task: it may not end the gateway
-        log.exception("a background task ended")
+async def _supervised(work: Callable[[], Awaitable[None]]) -> None:
+    """Again and again: what fails once may work the next time."""
+    while True:
+        try:
+            await work()
+        except Exception:  # root of a background task: it may not end the gateway
+            log.exception("a background task failed and begins anew")
+        await asyncio.sleep(RESTART_SECONDS)
 
 
 @contextlib.contextmanager

@@ -10,16 +10,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from remora.errors import RpcError, UpstreamError
+from remora.errors import NotSent, RpcError, UpstreamError
 from remora.gateway import eras
+from remora.gateway.asking import Way, check_askable, collect_input
+from remora.gateway.attempts import Stopped
 from remora.gateway.catalog import Entry, Source
 from remora.gateway.failures import failure_result
 from remora.gateway.parked import Parked
 from remora.gateway.pipeline import Call, Report
-from remora.gateway.session import Caller, Front, Params, wanted
+from remora.gateway.session import Caller, Front, Params
 from remora.gateway.view import LAZY_NAMES, View, takes_context_query
 from remora.gateway.wire import jsonrpc
-from remora.gateway.wire.jsonrpc import RawResult
 from remora.gateway.wire.link import Exchange
 from remora.model.call import CallRecord, Era, ErrorCategory, Outcome
 from remora.telemetry.tracing import Span, trace_id_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 QUERY_CHARS = 1000
-INPUT_ROUNDS = 10
+CONNECTIONS_TRIED = 3
 _OUTCOMES: dict[str, Outcome] = {
     "timeout": "timeout",
     "cancelled": "cancelled",
@@ -69,10 +70,10 @@ async def call_tool(gateway: Gateway, front: Front, params: Params) -> Params:
         return await _lazy(gateway, front, view, name, params)
     if name in view.own:
         return _finished(await gateway.own.call(name, arguments or {}, front), front.caller)
-    entry = view.callable.get(name)
+    entry = await gateway.found(front.session, lambda view: view.callable.get(name))
     if entry is None:
-        raise unknown_tool(view, name)
-    return await _call_entry(gateway, front, view, entry, params)
+        raise unknown_tool(gateway.view(front.session), name)
+    return await _call_entry(gateway, front, gateway.view(front.session), entry, params)
 
 
 async def _call_entry(gateway: Gateway, front: Front, view: View, entry: Entry, params: Params) -> Params:
@@ -100,7 +101,9 @@ async def _call_entry(gateway: Gateway, front: Front, view: View, entry: Entry, 
             span.content(result=result)
             return result
         finally:
-            span.set(outcome=trail.outcome, client=front.session.client_name, era=_era(front.caller.modern))
+            span.set(
+                outcome=trail.outcome, client=str(front.caller.client.get("name", "")), era=_era(front.caller.modern)
+            )
             record(gateway, front, trail)
 
 
@@ -108,7 +111,7 @@ async def _run(gateway: Gateway, call: Call, params: Params, trail: Trail, span:
     """The call itself; however it ends, the trail says so."""
     front, entry = call.front, call.entry
     try:
-        if front.session.principal.scope == "read" and not entry.hint("readOnlyHint"):
+        if front.session.principal.scope == "read" and not entry.reads_only():
             raise Denied(f'"{entry.served}" may change something, and this login may only read')
 
         async def ask(front: Front, params: Params) -> Params:
@@ -147,7 +150,7 @@ async def _finish(gateway: Gateway, call: Call, result: Params, trail: Trail) ->
     if result.get("isError") is True:
         trail.outcome, trail.category = "is_error", "upstream_error"
     if result.get("resultType", "complete") != "complete" or "task" in result:
-        gateway.remember_task(result, entry.source.name)
+        gateway.tasks.remember(result, entry.source.name, call.front.session.principal.name)
         return result
     if "structuredContent" in result and call.view.structured(entry) == "drop":
         result = {key: value for key, value in result.items() if key != "structuredContent"}
@@ -175,35 +178,18 @@ async def forward(
 ) -> Params:
     """One request of a front to the server it is meant for; the result in the front's era."""
     caller = front.caller
-    target = params.get("name") or params.get("uri")
-    if caller.modern and "requestState" in params and not source.manifest.modern:
-        result, modern = _pair(await gateway.parking.resume(front, source.name, method, target, params))
-        return eras.to_front(result, method, modern, caller)
-    upstream = await gateway.servers[source.name].upstream_for(front.session, caller)
-    level = caller.log_level if caller.modern else front.session.log_level
-    way = _Way(gateway, front)
-    exchange = Exchange(way.notify, way.ask, front.close_stream)
-    exchange.schema = (
-        entry.definition.get("inputSchema") if entry is not None and source.settings.kind == "http" else None
-    )
+    way = Way(front)
     began = time.perf_counter()
     try:
-        work = upstream.call(method, params, caller, level, exchange, safe=safe)
-        if caller.modern and not source.manifest.modern and caller.capabilities:
-            way.parked = Parked(source.name, method, target, front.session.principal.name, front)
-            result, modern = _pair(await gateway.parking.run(way.parked, work))
-        else:
-            result, modern = await work
+        result, modern = await _reach(gateway, front, source, method, params, safe, way, entry)
         if way.refusal is not None:
             raise way.refusal
         if caller.modern and result.get("resultType") == "input_required":
-            _check_askable(result, caller)
-        if modern and not caller.modern and result.get("resultType") == "input_required":
-            result = await _collect_input(front, upstream, method, params, level, exchange, result)
+            check_askable(result, caller)
     except RpcError as problem:
         if way.refusal is not None:
             raise way.refusal from problem
-        raise eras.error_to_front(problem, upstream.link is not None and upstream.link.modern, caller) from problem
+        raise eras.error_to_front(problem, source.manifest.modern, caller) from problem
     finally:
         if trail is not None:
             trail.ms_upstream = (time.perf_counter() - began) * 1000
@@ -211,92 +197,50 @@ async def forward(
     return eras.to_front(result, method, modern, caller)
 
 
+async def _reach(
+    gateway: Gateway,
+    front: Front,
+    source: Source,
+    method: str,
+    params: Params,
+    safe: bool,
+    way: Way,
+    entry: Entry | None,
+) -> tuple[Params, bool]:
+    """The server's result and the era it came in, through whichever connection serves this session now."""
+    caller = front.caller
+    target = params.get("name") or params.get("uri")
+    asks = caller.modern and not source.manifest.modern
+    if asks and "requestState" in params:
+        return _pair(await gateway.parking.resume(front, source.name, method, target, params))
+    level = caller.log_level if caller.modern else front.session.log_level
+    exchange = Exchange(way.notify, way.ask, front.close_stream)
+    exchange.schema = (
+        entry.definition.get("inputSchema") if entry is not None and source.settings.kind == "http" else None
+    )
+    safe = safe and "inputResponses" not in params  # an answer is given once
+    for _ in range(CONNECTIONS_TRIED):
+        server = gateway.servers.get(source.name)
+        if server is None:
+            raise NotSent("the server was removed")
+        upstream = await server.upstream_for(front.session, caller)
+        work = upstream.call(method, params, caller, level, exchange, safe=safe)
+        try:
+            if asks and caller.capabilities:
+                way.parked = Parked(source.name, method, target, front.session.principal.name, front)
+                return _pair(await gateway.parking.run(way.parked, work))
+            result, modern = await work
+        except Stopped:
+            continue  # its configuration changed meanwhile: there is another connection now
+        if modern and not caller.modern and result.get("resultType") == "input_required":
+            result = await collect_input(front, upstream, method, params, level, exchange, result)
+        return result, modern
+    raise NotSent("its configuration keeps changing")
+
+
 def _pair(outcome: Any) -> tuple[Params, bool]:
     """A parked question is ours and speaks the front's era; a result says which era it came in."""
     return outcome if isinstance(outcome, tuple) else (outcome, True)
-
-
-class _Way:
-    """The way back from a server to the front that asked."""
-
-    __slots__ = ("front", "gateway", "parked", "refusal")
-
-    def __init__(self, gateway: Gateway, front: Front) -> None:
-        self.gateway = gateway
-        self.front = front
-        self.parked: Parked | None = None
-        self.refusal: RpcError | None = None  # what the front gets, whatever the server makes of our refusal
-
-    def notify(self, method: str, params: Params) -> None:
-        front = self.parked.front if self.parked is not None else self.front
-        if method == "notifications/message" and not passes(front, params):
-            return
-        front.notify(method, params)
-
-    async def ask(self, method: str, params: Params) -> Params:
-        if method == "ping":
-            return {}
-        caller = self.front.caller
-        if method == "roots/list" and "roots" not in caller.capabilities and (root := self.front.session.view.project):
-            return {"roots": [{"uri": root.as_uri(), "name": root.name}]}
-        if needed := eras.missing_capability(method, caller):
-            if caller.modern:
-                self.refusal = _cannot(needed)
-            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"the client does not support {needed}")
-        if self.parked is not None and method in eras.QUESTIONS:
-            return await self.parked.ask(method, params)
-        if caller.modern:
-            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"a client of this era cannot be asked {method}")
-        return await self.front.ask(method, params)
-
-
-def _cannot(capability: str) -> RpcError:
-    data: Params = {"requiredCapabilities": {capability: {}}}
-    return RpcError(jsonrpc.MISSING_CAPABILITY, f"the server needs the client capability {capability!r}", data)
-
-
-def _check_askable(result: Params, caller: Caller) -> None:
-    """A client is never asked for what it said it cannot do."""
-    questions = result.get("inputRequests")
-    for question in questions.values() if isinstance(questions, dict) else ():
-        method = question.get("method") if isinstance(question, dict) else None
-        if isinstance(method, str) and (needed := eras.missing_capability(method, caller)):
-            raise _cannot(needed)
-
-
-def passes(front: Front, params: Params) -> bool:
-    """Whether a log message goes to this front: handshake clients that set no level get all of them."""
-    if not front.caller.modern and front.session.log_level is None:
-        return True
-    return wanted(params.get("level"), front.caller.log_level if front.caller.modern else front.session.log_level)
-
-
-async def _collect_input(
-    front: Front, upstream: Any, method: str, params: Params, level: str | None, exchange: Exchange, result: Params
-) -> Params:
-    """A modern server needs input from a handshake client: ask it, and repeat the request with the answers."""
-    for _ in range(INPUT_ROUNDS):
-        requests = result.get("inputRequests")
-        if not isinstance(requests, dict):
-            requests = {}
-        answers = await asyncio.gather(*(_answer(front, question) for question in requests.values()))
-        again = {**params, **({"inputResponses": dict(zip(requests, answers, strict=True))} if requests else {})}
-        if "requestState" in result:
-            again["requestState"] = result["requestState"]
-        if not requests:
-            await asyncio.sleep(0.1)
-        result, _ = await upstream.call(method, again, front.caller, level, exchange, safe=False)
-        if result.get("resultType") != "input_required":
-            return result
-    raise RpcError(jsonrpc.INTERNAL_ERROR, f"the server asked for input more than {INPUT_ROUNDS} times")
-
-
-async def _answer(front: Front, question: Any) -> Params:
-    method = question.get("method") if isinstance(question, dict) else None
-    if method not in eras.QUESTIONS:
-        raise RpcError(jsonrpc.INTERNAL_ERROR, f"the server asks for something unknown: {method!r}")
-    params = question.get("params")
-    return await front.ask(method, params if isinstance(params, dict) else {})
 
 
 # -- lazy catalogs -------------------------------------------------------------------------------------------------
@@ -330,14 +274,12 @@ def _finished(result: Params, caller: Caller) -> Params:
 
 def _note_failure(trail: Trail, problem: UpstreamError) -> None:
     trail.outcome = _OUTCOMES.get(problem.code, "unavailable")
-    trail.category = "timeout" if problem.code == "timeout" else "transport"
+    trail.category = None if problem.code == "denied" else ("timeout" if problem.code == "timeout" else "transport")
     trail.code, trail.message = problem.code, str(problem)
 
 
 def text_bytes(result: Params) -> int:
     """Bytes of the text an agent reads."""
-    if type(result) is RawResult:
-        return len(result.raw)
     content = result.get("content")
     total = 0
     for item in content if isinstance(content, list) else ():

@@ -45,6 +45,11 @@ class Entry:
             return self.override.safe
         return self.source.settings.trust_annotations and (self.hint("readOnlyHint") or self.hint("idempotentHint"))
 
+    def reads_only(self) -> bool:
+        """Whether a login that may only read may call it: what a server says of itself counts if it is trusted."""
+        told = self.override.annotations.get("readOnlyHint") if self.override else None
+        return told is True or (self.source.settings.trust_annotations and self.hint("readOnlyHint"))
+
     def hint(self, name: str) -> bool:
         notes = self.definition.get("annotations")
         merged = {**(notes if isinstance(notes, dict) else {}), **(self.override.annotations if self.override else {})}
@@ -111,17 +116,25 @@ def _rewrite(value: Any, moved: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: moved.get(item, item) if key in ("uri", "resourceUri") and isinstance(item, str) else _rewrite(item, moved)
+        key: moved.get(item, item)
+        if key in ("uri", "resourceUri") and isinstance(item, str)
+        else item
+        if key in _NOT_OURS
+        else _rewrite(item, moved)
         for key, item in value.items()
     }
 
 
+URI_CHARS, TEMPLATE_VARIABLES = 2048, 8
+_NOT_OURS = frozenset({"structuredContent", "inputSchema", "outputSchema", "annotations"})
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}]*\}")
 _MATCHES = {"": "[^/]+", "+": ".+", "#": "#.+", ".": r"(?:\..+)?", "/": "(?:/.+)?", ";": "(?:;.+)?",
             "?": r"(?:\?.*)?", "&": "(?:&.*)?"}  # fmt: skip
 
 
 def template_matches(template: str, uri: str) -> bool:
+    if len(uri) > URI_CHARS or template.count("{") > TEMPLATE_VARIABLES:
+        return False  # matching would take longer than anybody means it to
     pattern, end = "", 0
     for match in _EXPRESSION.finditer(template):
         pattern += re.escape(template[end : match.start()]) + _MATCHES[match[1]]

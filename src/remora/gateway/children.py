@@ -85,13 +85,25 @@ def _locked(path: Path) -> Iterator[dict[str, Any]]:
             engines = json.loads(file.read() or "{}")
         except ValueError:
             engines = {}
-        engines = engines if isinstance(engines, dict) else {}
+        engines = _well_formed(engines)
         before = json.dumps(engines)
         yield engines
         if (after := json.dumps(engines)) != before:
             file.seek(0)
             file.truncate()
             file.write(after)
+
+
+def _well_formed(engines: Any) -> dict[str, Any]:
+    """What of the file makes sense; the rest is forgotten."""
+    return {
+        pid: engine
+        for pid, engine in (engines.items() if isinstance(engines, dict) else ())
+        if pid.isdecimal()
+        and isinstance(engine, dict)
+        and isinstance(children := engine.get("children", {}), dict)
+        and all(child.isdecimal() for child in children)
+    }
 
 
 def started_at(pid: int) -> str | None:

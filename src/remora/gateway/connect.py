@@ -168,7 +168,8 @@ async def ask(link: Link, method: str, params: Params | None = None, exchange: E
     return await link.request(method, params, exchange or Exchange())
 
 
-async def read_manifest(link: Link, said: Params, settings: ServerConfig) -> Manifest:
+async def read_manifest(link: Link, said: Params, settings: ServerConfig, *, again: bool = False) -> Manifest:
+    """What the server offers. A list that fails is left out the first time; `again`, what was known is better."""
     can = said.get("capabilities")
     can = can if isinstance(can, dict) else {}
     wanted = {
@@ -177,7 +178,7 @@ async def read_manifest(link: Link, said: Params, settings: ServerConfig) -> Man
         "templates": ("resources/templates/list", "resources" in can and settings.resources),
         "prompts": ("prompts/list", "prompts" in can and settings.prompts),
     }
-    pages = await asyncio.gather(*(_pages(link, method) for method, on in wanted.values() if on))
+    pages = await asyncio.gather(*(_pages(link, method, again) for method, on in wanted.values() if on))
     found = dict(zip([key for key, (_, on) in wanted.items() if on], pages, strict=True))
     tools = [tool for tool in found.get("tools", ([], False))[0] if _usable(tool, settings)]
     meta = said.get("_meta")
@@ -207,7 +208,7 @@ def _usable(tool: Params, settings: ServerConfig) -> bool:
     return fault is None
 
 
-async def _pages(link: Link, method: str) -> tuple[list[Params], bool]:
+async def _pages(link: Link, method: str, again: bool) -> tuple[list[Params], bool]:
     """All entries of a list, and whether there were more pages than we read."""
     key = "resourceTemplates" if method == "resources/templates/list" else method.split("/")[0]
     entries: list[Params] = []
@@ -218,7 +219,10 @@ async def _pages(link: Link, method: str) -> tuple[list[Params], bool]:
         except RpcError as problem:
             if problem.code == jsonrpc.METHOD_NOT_FOUND and not entries:
                 return [], False
-            raise
+            if again:
+                raise
+            log.warning("%s failed, so this list is incomplete: %s", method, problem)
+            return entries, True
         found = page.get(key)
         entries += [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
         cursor = page.get("nextCursor")

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from remora.config.files import Stamp, stamp
 from remora.config.load import Loaded
-from remora.config.model import Config
-from remora.config.project import PROJECT_FILE, Project, read_project
+from remora.config.model import Config, ProfileConfig
 from remora.errors import ConfigError, RpcError
 from remora.gateway import compat, methods
 from remora.gateway import view as views
 from remora.gateway.cache.cache import ResponseCache
-from remora.gateway.catalog import Catalog, Source
+from remora.gateway.catalog import Catalog, Entry, Source
 from remora.gateway.children import Children
 from remora.gateway.connect import Surroundings
 from remora.gateway.listeners import KINDS, Listener, Listeners
@@ -28,10 +26,12 @@ from remora.gateway.manifest import Manifest
 from remora.gateway.own import NoTools, OwnTools
 from remora.gateway.parked import ParkingLot
 from remora.gateway.pipeline import Pipeline
+from remora.gateway.projects import Projects
 from remora.gateway.server import Server
 from remora.gateway.session import Front, Params, Session, ViewKey, wanted
 from remora.gateway.stages.workers import Workers
 from remora.gateway.stash.store import Stash
+from remora.gateway.tasks import Tasks
 from remora.gateway.upstream import Upstream
 from remora.gateway.wire import jsonrpc
 from remora.storage.sqlite.manifests import Manifests
@@ -40,7 +40,7 @@ from remora.telemetry.metrics import Metrics
 from remora.telemetry.tracing import Tracer
 
 log = logging.getLogger(__name__)
-TASKS_KEPT = 1000
+VIEWS_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -86,9 +86,10 @@ class Gateway:
         self.catalog = Catalog((), ("rem",), ())
         self.started_at = time.time()
         self._views: dict[ViewKey, _Seen] = {}
-        self._projects: dict[Path, tuple[Stamp | None, Project]] = {}
-        self._tasks_of: dict[str, str] = {}
+        self._projects = Projects()
+        self.tasks = Tasks()
         self._background: set[asyncio.Task[Any]] = set()
+        self._retired: set[Server] = set()
         self._first_until = 0.0
         self._reached: WeakSet[Upstream] = WeakSet()
 
@@ -116,11 +117,10 @@ class Gateway:
         self.parking.close()
         for task in list(self._background):
             task.cancel()
-        await asyncio.gather(*(server.stop() for server in self.servers.values()))
+        await asyncio.gather(*(server.stop() for server in (*self.servers.values(), *self._retired)))
 
     async def apply(self, loaded: Loaded) -> None:
         """A new configuration, live. Servers whose connection is unchanged keep it."""
-        self.loaded = loaded
         self.metrics.config = loaded.config.observability
         self.pipeline.time_limit = loaded.config.pipeline.time_limit_ms / 1000
         self.stash.config, self.cache.store.config = loaded.config.stash, loaded.config.cache
@@ -144,16 +144,34 @@ class Gateway:
         for server in fresh:
             if server.name in stored:
                 server.manifest = Manifest.from_payload(stored[server.name].payload, server.fingerprint)
-        self.servers = servers
+            if server.manifest is None and (before := old.get(server.name)) is not None:
+                server.manifest, server.stale = before.manifest, True  # until the new connection tells its own
+        self.loaded, self.servers = loaded, servers
+        for name, why in loaded.broken_servers.items():
+            log.error("server %s is left out: %s", name, why)
         self._rebuild()
+        self._move_watches()
         for server in fresh:
             if server.manifest is not None:
                 server.settled.set()
-            if server.manifest is None or server.settings.start == "eager":
+            if server.manifest is None or server.stale or server.settings.start == "eager":
                 server.discover()
         for name, server in old.items():
             if servers.get(name) is not server:
-                self.spawn(server.retire())
+                self._retired.add(server)
+                self.spawn(self._retire(server))
+
+    async def _retire(self, server: Server) -> None:
+        await server.retire()
+        self._retired.discard(server)
+
+    def _move_watches(self) -> None:
+        """What is watched through a connection that was replaced is watched through the new one."""
+        for listener in list(self.listeners.all):
+            for served, (upstream, _) in list(listener.watched.items()):
+                server = self.servers.get(upstream.name)
+                if server is not None and upstream not in server.instances.values():
+                    self.spawn(listener.move(served, server.upstream(listener.session)))
 
     def _surroundings(self, name: str) -> Callable[[Path | None], Surroundings]:
         write = self.parts.stderr_of(name)
@@ -165,7 +183,12 @@ class Gateway:
     def spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("background work failed: %s", problem, exc_info=problem)
 
     async def first_lists(self, session: Session) -> None:
         """The first listing ever waits a little for servers whose tools nobody knows yet; later ones never do."""
@@ -205,10 +228,14 @@ class Gateway:
 
     async def close_session(self, session: Session) -> None:
         self.sessions.pop(session.id, None)
-        for listener in [one for one in self.listeners.all if one.session is session]:
-            await self.listeners.remove(listener)
-        for server in list(self.servers.values()):
-            await server.end_session(session)
+        project = session.view.project
+        last = not any(other.view.project == project for other in self.sessions.values())
+        try:
+            for listener in [one for one in self.listeners.all if one.session is session]:
+                await self.listeners.remove(listener)
+        finally:
+            for server in list(self.servers.values()):
+                await server.end_session(session, last_of_project=last)
 
     def listener_of(self, session: Session) -> Listener:
         found = self.listeners.of(session)
@@ -219,7 +246,7 @@ class Gateway:
         before = self.view(session)
         session.view = replace(session.view, project=project)
         self._discover_for(session)
-        changed = _differences(before, self.view(session))
+        changed = before.differences(self.view(session))
         for listener in self.listeners.all:
             if listener.session is session:
                 listener.tell_changed(changed)
@@ -227,6 +254,8 @@ class Gateway:
     def view(self, session: Session) -> views.View:
         seen = self._views.get(session.view)
         if seen is None:
+            if len(self._views) >= VIEWS_KEPT:
+                del self._views[next(iter(self._views))]
             seen = self._views[session.view] = _Seen(self._build_view(session.view))
         return seen.view
 
@@ -235,9 +264,17 @@ class Gateway:
         text = self.view(session).instructions
         return f"{self.loaded.reason}\n\n{text}" if self.loaded.reason else text
 
+    async def found(self, session: Session, find: Callable[[views.View], Entry | None]) -> Entry | None:
+        """What a request names; at the very start servers that nobody has asked yet may still turn out to have it."""
+        if (entry := find(self.view(session))) is None:
+            await self.first_lists(session)
+            entry = find(self.view(session))
+        return entry
+
     def _build_view(self, key: ViewKey) -> views.View:
-        profile = self.config.profiles.get(key.profile) if key.profile else None
-        project = self._project(key.project) if key.project else None
+        # A profile that has left the config shows nothing: a restriction never ends by being deleted.
+        profile = self.config.profiles.get(key.profile, ProfileConfig(servers=())) if key.profile else None
+        project = self._projects.of(key.project) if key.project else None
         rules = views.Filter(profile, project, self.home)
         config = project.over(self.loaded) if project else self.config
         mode = key.catalog or (profile.catalog_mode if profile else "")
@@ -246,20 +283,9 @@ class Gateway:
             compat.dress(view)
         return view
 
-    def _project(self, root: Path) -> Project:
-        if root not in self._projects:
-            mark, project = stamp(root / PROJECT_FILE), read_project(root)
-            self._projects[root] = (mark, project)
-            for remark in (*project.problems, *project.notes):
-                log.warning("project file: %s", remark)
-        return self._projects[root][1]
-
     def reread_projects(self) -> None:
         """Take up project files that were edited."""
-        edited = [root for root, (mark, _) in self._projects.items() if stamp(root / PROJECT_FILE) != mark]
-        for root in edited:
-            del self._projects[root]
-        if edited:
+        if self._projects.forget_edited():
             self._announce()
 
     def note_definitions(self, session: Session, view: views.View) -> None:
@@ -293,7 +319,7 @@ class Gateway:
             key = listener.session.view
             if key not in changes:
                 before = old.get(key)
-                changes[key] = _differences(before.view, self.view(listener.session)) if before else set()
+                changes[key] = before.view.differences(self.view(listener.session)) if before else set()
             listener.tell_changed(changes[key])
 
     def serve_own(self, own: OwnTools) -> None:
@@ -304,20 +330,6 @@ class Gateway:
 
     async def handle(self, front: Front, method: str, params: Params) -> Params:
         return await methods.handle(self, front, method, params)
-
-    def remember_task(self, result: Params, server: str) -> None:
-        """Which server a task belongs to, so that `tasks/*` finds it."""
-        task = result.get("task")
-        task_id = (task if isinstance(task, dict) else result).get("taskId")
-        if isinstance(task_id, str):
-            self._tasks_of[task_id] = server
-            while len(self._tasks_of) > TASKS_KEPT:
-                del self._tasks_of[next(iter(self._tasks_of))]
-
-    def task_source(self, task_id: Any, session: Session) -> Source | None:
-        name = self._tasks_of.get(task_id) if isinstance(task_id, str) else None
-        seen = self.view(session).servers
-        return next((source for source in self.catalog.sources if source.name == name and name in seen), None)
 
     async def set_level(self, session: Session, level: str) -> None:
         for name in self.view(session).servers:
@@ -350,7 +362,7 @@ class Gateway:
         if server is None or upstream.mirror or upstream not in server.instances.values():
             return  # `not in`: an old connection that drains
         changed = not manifest.same_lists(server.manifest) or server.manifest.modern != manifest.modern  # type: ignore[union-attr]
-        server.manifest = manifest
+        server.manifest, server.stale = manifest, False
         server.settled.set()
         if server.scope != "shared" and server.drop_discovery(upstream):
             self.spawn(upstream.stop())  # it was started to learn its lists; sessions and projects get their own
@@ -365,9 +377,15 @@ class Gateway:
             listener.tell_updated(upstream, params)
 
     def stray_message(self, upstream: Upstream, method: str, params: Params) -> None:
-        """A message that belongs to no call: for every handshake session that sees this server."""
+        """A message that belongs to no call: for every handshake session that sees this server.
+
+        It may tell of anybody's calls, so where logins differ only those that may do everything get it.
+        """
+        mixed = len({session.principal for session in self.sessions.values()}) > 1
         for session in list(self.sessions.values()):
             if session.standing is None or upstream.name not in self.view(session).servers:
+                continue
+            if mixed and session.principal.scope != "admin":
                 continue
             level = session.log_level
             if method != "notifications/message" or level is None or wanted(params.get("level"), level):
@@ -379,10 +397,5 @@ class Gateway:
         if method == "roots/list":
             root = upstream.project
             return {"roots": [{"uri": root.as_uri(), "name": root.name}] if root else []}
-        hint = "" if self.servers[upstream.name].settings.back_channel else "; set back_channel = true on this server"
+        hint = "" if upstream.settings.back_channel else "; set back_channel = true on this server"
         raise RpcError(jsonrpc.INTERNAL_ERROR, f"it is not clear which client is asked{hint}")
-
-
-def _differences(before: views.View, after: views.View) -> set[str]:
-    changed = {kind for kind in ("tools", "prompts", "resources") if getattr(before, kind) != getattr(after, kind)}
-    return changed | ({"resources"} if before.templates != after.templates else set())

@@ -58,6 +58,7 @@ def read_envelope(params: Mapping[str, Any] | None) -> Caller:
         client=client if isinstance(client, dict) else {},
         capabilities=capabilities,
         log_level=level if level in LOG_LEVELS else None,
+        session=named if isinstance(named := meta.get("remora/session"), str) else "",
     )
 
 
@@ -109,8 +110,8 @@ def to_front(result: Params, method: str, upstream_modern: bool, caller: Caller)
     if upstream_modern == caller.modern:
         return result
     if caller.modern:
-        made = {**result, "resultType": result.get("resultType", "complete")}
-        return {**made, "ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else made
+        extra = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+        return jsonrpc.with_members(result, {"resultType": "complete", **extra})
     made = {k: v for k, v in result.items() if k not in ("resultType", "ttlMs", "cacheScope")}
     meta = made.get("_meta")
     if isinstance(meta, dict) and SERVER_KEY in meta:

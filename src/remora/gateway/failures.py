@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remora.errors import UpstreamError
 from remora.gateway.session import Params
+from remora.privacy.output import redact_text
 
 
 def failure_result(server: str, tool: str, problem: UpstreamError, trace_id: str) -> Params:
@@ -17,7 +18,7 @@ def failure_result(server: str, tool: str, problem: UpstreamError, trace_id: str
 def failure_text(server: str, problem: UpstreamError) -> str:
     what = {"timeout": "did not answer in time", "busy": "is busy", "outcome_unknown": "broke off",
             "result_too_large": "answered too much", "denied": "was not called"}  # fmt: skip
-    text = f'remora: server "{server}" {what.get(problem.code, "is unavailable")} ({problem})'
+    text = f'remora: server "{server}" {what.get(problem.code, "is unavailable")} ({redact_text(str(problem))})'
     return f"{text}; next attempt in {problem.retry_after:.0f} s" if problem.retry_after else text
 
 

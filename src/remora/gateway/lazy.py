@@ -9,7 +9,7 @@ from remora.errors import RpcError
 from remora.gateway.catalog import Entry
 from remora.gateway.metadata import cut, slim
 from remora.gateway.session import Params
-from remora.gateway.view import View
+from remora.gateway.view import View, as_map
 from remora.gateway.wire import jsonrpc
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -41,21 +41,24 @@ def _words(text: str) -> set[str]:
 
 
 def _score(words: set[str], entry: Entry) -> float:
-    schema = entry.definition.get("inputSchema") or {}
     name = _words(entry.served)
     rest = _words(f"{entry.definition.get('title', '')} {entry.definition.get('description', '')}")
-    parameters = _words(" ".join(schema.get("properties") or {}))
+    parameters = _words(" ".join(_arguments(entry)[0]))
     return 3.0 * len(words & name) + len(words & rest) + 0.5 * len(words & parameters)
 
 
+def _arguments(entry: Entry) -> tuple[Params, list[str]]:
+    """The schemas of a tool's arguments, and which of them it requires."""
+    schema = as_map(entry.definition.get("inputSchema"))
+    required = schema.get("required")
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    return as_map(schema.get("properties")), names
+
+
 def signature(entry: Entry) -> str:
-    schema = entry.definition.get("inputSchema") or {}
-    required = schema.get("required") or []
-    shown = [
-        f"{name}{'' if name in required else '?'}: {_type(sub)}"
-        for name, sub in (schema.get("properties") or {}).items()
-    ]
-    mark = " [read-only]" if entry.hint("readOnlyHint") else ""
+    properties, required = _arguments(entry)
+    shown = [f"{name}{'' if name in required else '?'}: {_type(sub)}" for name, sub in properties.items()]
+    mark = " [read-only]" if entry.reads_only() else ""
     return f"{entry.served}({', '.join(shown)}){mark}"
 
 
@@ -79,7 +82,7 @@ def chosen(view: View, via: str, arguments: Params) -> Entry:
         from remora.gateway.calls import unknown_tool
 
         raise unknown_tool(view, name)
-    if via == "call_read_tool" and not entry.hint("readOnlyHint"):
+    if via == "call_read_tool" and not entry.reads_only():
         raise RpcError(jsonrpc.INVALID_PARAMS, f"{name} is not read-only: use call_tool")
     return entry
 
@@ -88,16 +91,15 @@ def fault(entry: Entry, arguments: Any) -> str | None:
     """What is plainly wrong with the arguments by the tool's original schema; the server judges the rest."""
     if not isinstance(arguments, dict):
         return "arguments must be an object"
-    schema = entry.definition.get("inputSchema") or {}
-    properties = schema.get("properties") or {}
-    for name in schema.get("required") or []:
+    properties, required = _arguments(entry)
+    for name in required:
         if name not in arguments:
             return f"{name} is missing"
     for name, value in arguments.items():
         if name == "_context_query":
             continue
         if name not in properties:
-            if schema.get("additionalProperties") is False:
+            if as_map(entry.definition.get("inputSchema")).get("additionalProperties") is False:
                 return f"{name} is not an argument of this tool"
             continue
         if complaint := _mistyped(properties[name], value):
@@ -122,7 +124,7 @@ def _is(value: Any, kind: Any) -> bool:
         return False
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()
-    return kind not in _KINDS or isinstance(value, _KINDS[kind])
+    return not isinstance(kind, str) or kind not in _KINDS or isinstance(value, _KINDS[kind])
 
 
 def refusal(entry: Entry, fault: str) -> Params:

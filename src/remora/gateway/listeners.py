@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from remora.errors import RemoraError
 from remora.gateway.session import Params, Session
 from remora.gateway.upstream import Upstream
 
+log = logging.getLogger(__name__)
 KINDS = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 
 
@@ -24,8 +27,20 @@ class Listener:
 
     async def watch(self, served: str, upstream: Upstream, original: str) -> None:
         if served not in self.watched:
-            await upstream.notices.watch(original)
             self.watched[served] = (upstream, original)
+            try:
+                await upstream.notices.watch(original)
+            except BaseException:
+                self.watched.pop(served, None)
+                raise
+
+    async def move(self, served: str, upstream: Upstream) -> None:
+        """The server got another connection: what was watched there is watched here."""
+        _, original = self.watched.pop(served)
+        try:
+            await self.watch(served, upstream, original)
+        except RemoraError as problem:
+            log.warning("server %s: cannot watch %s any more: %s", upstream.name, original, problem)
 
     async def unwatch(self, served: str) -> None:
         if found := self.watched.pop(served, None):

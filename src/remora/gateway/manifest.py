@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from remora.config.model import ServerConfig
 
 Definition = dict[str, Any]
+_KINDS = {"modern": bool, "version": str, "server_info": dict, "capabilities": dict, "instructions": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Manifest:
     made_at: float = field(default_factory=time.time)
 
     def to_payload(self) -> Definition:
-        return asdict(self)
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # asdict would copy everything
 
     @classmethod
     def from_payload(cls, payload: Any, fingerprint: str) -> Manifest | None:
@@ -39,6 +40,10 @@ class Manifest:
                 return None
             lists = {key: tuple(payload[key]) for key in ("tools", "resources", "templates", "prompts")}
             if not all(isinstance(entry, dict) for entries in lists.values() for entry in entries):
+                return None
+            if not all(isinstance(tool.get("name"), str) for tool in lists["tools"]):
+                return None
+            if not all(isinstance(payload[key], kind) for key, kind in _KINDS.items()):
                 return None
             return cls(**{**payload, **lists})
         except (KeyError, TypeError):

@@ -15,6 +15,8 @@ _ONE = frozenset({"items", "contains", "additionalProperties", "propertyNames", 
 _LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _MAP = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 _NOISE = frozenset({"$schema", "$id", "examples"})
+# What may stand beside a reference and only describes; anything else holds together with what is referred to.
+_BESIDE = frozenset({"description", "title", "default", "deprecated", "$defs", "definitions"})
 _REF = re.compile(r"#/(\$defs|definitions)/([^/]+)\Z")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|\n\n")
 
@@ -24,7 +26,7 @@ def slim(definition: Definition, max_chars: int) -> Definition:
     made = dict(definition)
     for key in ("inputSchema", "outputSchema"):
         if isinstance(made.get(key), dict):
-            made[key] = _slim_schema(_inline_single_refs(made[key]), max_chars)
+            made[key] = _inline_single_refs(_slim_schema(made[key], max_chars))
     if isinstance(made.get("description"), str):
         made["description"] = cut(made["description"], max_chars)
     return made
@@ -70,9 +72,10 @@ def _says_nothing(key: str, value: Any) -> bool:
 
 def _inline_single_refs(schema: Definition) -> Definition:
     """Put a definition that is used once where it is used; recursive ones stay."""
-    counts = Counter(ref for ref in _refs(schema))
+    counts = Counter(_refs(schema))
+    entered = {"/".join(ref.split("/")[:3]) for ref in counts if ref.count("/") > 2}
     single = {ref for ref, used in counts.items() if used == 1 and (found := _look_up(schema, ref)) is not None
-              and not any(True for _ in _refs(found))}  # fmt: skip
+              and ref not in entered and not any(True for _ in _refs(found))}  # fmt: skip
     if not single:
         return schema
     made: Definition = _replace(schema, schema, single)
@@ -80,12 +83,13 @@ def _inline_single_refs(schema: Definition) -> Definition:
         if isinstance(made.get(group), dict):
             left = {name: sub for name, sub in made[group].items() if f"#/{group}/{name}" not in single}
             made = {k: v for k, v in made.items() if k != group} | ({group: left} if left else {})
-    return made
+    return _inline_single_refs(made)  # what held a reference may be without one now
 
 
 def _look_up(schema: Definition, ref: str) -> Definition | None:
     match = _REF.match(ref)
-    found = schema.get(match[1], {}).get(match[2]) if match else None
+    group = schema.get(match[1]) if match else None
+    found = group.get(match[2]) if match and isinstance(group, dict) else None
     return found if isinstance(found, dict) else None
 
 
@@ -105,7 +109,11 @@ def _replace(node: Any, root: Definition, single: set[str]) -> Any:
         return [_replace(value, root, single) for value in node]
     if not isinstance(node, dict):
         return node
-    if node.get("$ref") in single:
-        beside = {key: value for key, value in node.items() if key != "$ref"}
-        return {**(_look_up(root, node["$ref"]) or {}), **beside}
-    return {key: _replace(value, root, single) for key, value in node.items()}
+    made = {key: _replace(value, root, single) for key, value in node.items()}
+    if not isinstance(node.get("$ref"), str) or node["$ref"] not in single:
+        return made
+    found = _look_up(root, made.pop("$ref")) or {}
+    if made.keys() <= _BESIDE:
+        return {**found, **made}
+    others = made.get("allOf")
+    return {**made, "allOf": [*(others if isinstance(others, list) else []), found]}

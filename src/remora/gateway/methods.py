@@ -17,9 +17,10 @@ from remora.gateway.wire import jsonrpc
 from remora.telemetry.tracing import new_trace_id
 
 if TYPE_CHECKING:
-    from remora.gateway.catalog import Source
+    from remora.gateway.catalog import Entry, Source
     from remora.gateway.engine import Gateway
     from remora.gateway.listeners import Listener
+    from remora.gateway.view import View
 
 Handler = Callable[["Gateway", Front, Params], Awaitable[Params]]
 SERVER_INFO = {"name": "remora", "title": "Remora", "version": __version__}
@@ -125,7 +126,7 @@ def _string(params: Params, key: str, method: str) -> str:
 
 async def _read_resource(gateway: Gateway, front: Front, params: Params) -> Params:
     uri = _string(params, "uri", "resources/read")
-    entry = gateway.view(front.session).find_resource(uri)
+    entry = await gateway.found(front.session, lambda view: view.find_resource(uri))
     if entry is None:
         raise _no_resource(uri)
     original = entry.original if uri == entry.served else uri
@@ -139,7 +140,7 @@ def _no_resource(uri: str) -> RpcError:
 
 async def _get_prompt(gateway: Gateway, front: Front, params: Params) -> Params:
     name = _string(params, "name", "prompts/get")
-    entry = gateway.view(front.session).prompt_entries.get(name)
+    entry = await gateway.found(front.session, lambda view: view.prompt_entries.get(name))
     if entry is None:
         raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown prompt: {name}")
     result = await _forward(gateway, front, entry.source, "prompts/get", {**params, "name": entry.original})
@@ -150,25 +151,29 @@ async def _complete(gateway: Gateway, front: Front, params: Params) -> Params:
     ref = params.get("ref")
     if not isinstance(ref, dict):
         raise RpcError(jsonrpc.INVALID_PARAMS, "completion/complete: ref must be an object")
-    view, found = gateway.view(front.session), None
-    if ref.get("type") == "ref/prompt":
-        found = view.prompt_entries.get(ref.get("name", ""))
-        key = "name"
-    else:
-        uri = ref.get("uri", "")
-        found = next((entry for entry in view.template_entries if entry.served == uri), view.resource_entries.get(uri))
-        key = "uri"
+    key = "name" if ref.get("type") == "ref/prompt" else "uri"
+    wanted = _string(ref, key, "completion/complete: ref")
+
+    def find(view: View) -> Entry | None:
+        if key == "name":
+            return view.prompt_entries.get(wanted)
+        templates = (entry for entry in view.template_entries if entry.served == wanted)
+        return next(templates, view.resource_entries.get(wanted))
+
+    found = await gateway.found(front.session, find)
     if found is None:
-        raise RpcError(jsonrpc.INVALID_PARAMS, f"completion/complete: nothing is known of {ref.get(key)!r}")
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"completion/complete: nothing is known of {wanted!r}")
     return await _forward(
         gateway, front, found.source, "completion/complete", {**params, "ref": {**ref, key: found.original}}
     )
 
 
-async def _forward(gateway: Gateway, front: Front, source: Source, method: str, params: Params) -> Params:
+async def _forward(
+    gateway: Gateway, front: Front, source: Source, method: str, params: Params, *, safe: bool = True
+) -> Params:
     """Like a tool call, but a failure of the gateway is a JSON-RPC error: there is no `isError` to carry it."""
     try:
-        return await calls.forward(gateway, front, source, method, params, safe=True)
+        return await calls.forward(gateway, front, source, method, params, safe=safe)
     except UpstreamError as problem:
         data = failures.failure_data(source.name, method, problem, new_trace_id())
         raise RpcError(jsonrpc.INTERNAL_ERROR, failures.failure_text(source.name, problem), data) from problem
@@ -177,10 +182,13 @@ async def _forward(gateway: Gateway, front: Front, source: Source, method: str, 
 def _task_method(method: str) -> Handler:
     async def pass_on(gateway: Gateway, front: Front, params: Params) -> Params:
         task = params.get("taskId")
-        source = gateway.task_source(task, front.session)
-        if source is None:
+        name = gateway.tasks.server_of(task, front.session.principal.name)
+        visible = name in gateway.view(front.session).settings
+        source = next((one for one in gateway.catalog.sources if visible and one.name == name), None)
+        changing = method not in ("tasks/get", "tasks/result")
+        if source is None or (changing and front.session.principal.scope == "read"):
             raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown task: {task}")
-        return await _forward(gateway, front, source, method, params)
+        return await _forward(gateway, front, source, method, params, safe=not changing)
 
     return pass_on
 
@@ -196,7 +204,7 @@ async def _subscribe(gateway: Gateway, front: Front, params: Params) -> Params:
 
 
 async def _watch(gateway: Gateway, front: Front, listener: Listener, uri: str) -> bool:
-    entry = gateway.view(front.session).find_resource(uri)
+    entry = await gateway.found(front.session, lambda view: view.find_resource(uri))
     if entry is None:
         return False
     upstream = gateway.servers[entry.source.name].upstream(front.session)
@@ -214,6 +222,7 @@ async def _unsubscribe(gateway: Gateway, front: Front, params: Params) -> Params
 
 async def _listen(gateway: Gateway, front: Front, params: Params) -> Params:
     wanted = honoured(params.get("notifications"))
+    gateway.view(front.session)  # what it sees now is what later changes are measured by
     meta = {eras.SUBSCRIPTION_KEY: front.request_id}
 
     def send(method: str, sent: Params) -> None:

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from remora.errors import RemoraError
+from remora.errors import RemoraError, RpcError
 from remora.gateway import connect
-from remora.gateway.wire.link import Exchange, Link, LinkLost
+from remora.gateway.wire.link import Exchange, Link
 
 log = logging.getLogger(__name__)
 ACKNOWLEDGE_SECONDS = 1.0
+UNWATCH_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 LISTS = tuple(f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources"))
@@ -22,8 +23,15 @@ Params = dict[str, Any]
 class Notices:
     """`tell` gets each notification; `ready` is how to reach the upstream."""
 
-    def __init__(self, name: str, tell: Callable[[str, Params], None], ready: Callable[[], Awaitable[Link]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        tell: Callable[[str, Params], None],
+        ready: Callable[[], Awaitable[Link]],
+        live: Callable[[], Link | None],
+    ) -> None:
         self._name = name
+        self._live = live
         self._tell = tell
         self._ready = ready
         self._watched: dict[str, int] = {}
@@ -34,10 +42,7 @@ class Notices:
         """Before the lists are read, so that what changes in between is not missed."""
         if not link.modern:
             return
-        listening = self._listen_on(link)
-        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
-        await asyncio.wait([acknowledged, listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
-        acknowledged.cancel()
+        await self._listen_on(link)
 
     async def renew(self, link: Link) -> None:
         """After a reconnect: a handshake server has forgotten who watches what."""
@@ -48,9 +53,14 @@ class Notices:
                 log.warning("server %s: cannot subscribe to %s again: %s", self._name, uri, problem)
 
     async def watch(self, uri: str) -> None:
+        first = uri not in self._watched
         self._watched[uri] = self._watched.get(uri, 0) + 1
-        if self._watched[uri] == 1:
-            await self._say("resources/subscribe", uri)
+        if first:
+            try:
+                await self._say(await self._ready(), "resources/subscribe", uri)
+            except BaseException:
+                self._watched.pop(uri, None)  # refused: the next one asks again
+                raise
 
     async def unwatch(self, uri: str) -> None:
         left = self._watched.get(uri, 0) - 1
@@ -58,12 +68,16 @@ class Notices:
             self._watched[uri] = left
         elif left == 0:
             del self._watched[uri]
-            await self._say("resources/unsubscribe", uri)
+            if (link := self._live()) is not None:  # a server that is away has nothing to forget
+                try:
+                    async with asyncio.timeout(UNWATCH_SECONDS):
+                        await self._say(link, "resources/unsubscribe", uri)
+                except (RemoraError, TimeoutError) as problem:
+                    log.info("server %s: cannot unsubscribe from %s: %s", self._name, uri, problem)
 
-    async def _say(self, method: str, uri: str) -> None:
-        link = await self._ready()
+    async def _say(self, link: Link, method: str, uri: str) -> None:
         if link.modern:
-            self._listen_on(link)
+            await self._listen_on(link)
         else:
             await link.request(method, {"uri": uri}, Exchange())
 
@@ -74,11 +88,18 @@ class Notices:
         if self._listening is not None:
             self._listening.cancel()
 
-    def _listen_on(self, link: Link) -> asyncio.Task[None]:
-        self.end()
+    async def _listen_on(self, link: Link) -> None:
+        """Another stream for what is wanted now; the one before ends only when it stands, so that nothing is missed."""
+        before = self._listening
         self._acknowledged = asyncio.Event()
-        self._listening = asyncio.get_running_loop().create_task(self._listen(link))
-        return self._listening
+        self._listening = listening = asyncio.get_running_loop().create_task(self._listen(link))
+        acknowledged = asyncio.ensure_future(self._acknowledged.wait())
+        try:
+            await asyncio.wait([acknowledged, listening], timeout=ACKNOWLEDGE_SECONDS, return_when="FIRST_COMPLETED")
+        finally:
+            acknowledged.cancel()
+            if before is not None:
+                before.cancel()
 
     async def _listen(self, link: Link) -> None:
         """One stream; opened again if it breaks while the link lives."""
@@ -89,11 +110,11 @@ class Notices:
         while link.lost is None:
             try:
                 await connect.ask(link, "subscriptions/listen", {"notifications": wanted}, Exchange(self._tell))
-                return
-            except LinkLost:
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
-                self._tell(LISTS[0], {})  # something may have changed meanwhile
-            except RemoraError as problem:
+            except RpcError as problem:
                 log.info("server %s: no change notices (%s)", self._name, problem)
                 return
+            except RemoraError as problem:
+                log.debug("server %s: its change notices broke off (%s)", self._name, problem)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            self._tell(LISTS[0], {})  # something may have changed meanwhile

@@ -71,7 +71,8 @@ class ParkingLot:
             raise RpcError(jsonrpc.INVALID_PARAMS, "requestState is unknown or has expired: make the call again")
         del self._parked[call.state]
         call.front = front
-        call.turn.clear()
+        if call.task is not None and not call.task.done():
+            call.turn.clear()
         call.answer(params.get("inputResponses"))
         if any(not answer.done() for _, answer in call.questions.values()):
             call.turn.set()  # something is still unanswered: ask for it again

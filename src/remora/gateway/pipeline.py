@@ -96,6 +96,6 @@ class Pipeline:
             except Exception as problem:  # noqa: BLE001 - stage isolation: the agent gets what it would have got without it
                 self.failures[stage.name] += 1
                 log.warning(
-                    "stage %s failed on %s: %s", stage.name, call.entry.served, problem or type(problem).__name__
+                    "stage %s failed on %s: %s", stage.name, call.entry.served, str(problem) or type(problem).__name__
                 )
         return result

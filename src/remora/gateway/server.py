@@ -29,6 +29,7 @@ class Server:
         self.settings = settings
         self.fingerprint = fingerprint(settings)
         self.manifest: Manifest | None = None
+        self.stale = False  # the manifest is that of an earlier configuration
         self.instances: dict[str, Upstream] = {}
         self.settled = asyncio.Event()  # connected or failed once: the first listing waits for this
         self._around = around
@@ -96,8 +97,9 @@ class Server:
         key, _ = self._key(None)
         return self.instances.get(key) is upstream and self.instances.pop(key) is upstream
 
-    async def end_session(self, session: Session) -> None:
-        for key in (f"session {session.id}", f"handshake session {session.id}"):
+    async def end_session(self, session: Session, *, last_of_project: bool) -> None:
+        ended = [f"session {session.id}", *([f"project {session.view.project}"] if last_of_project else [])]
+        for key in (*ended, *(f"handshake {key}" for key in ended)):
             if gone := self.instances.pop(key, None):
                 await gone.stop()
 

@@ -34,6 +34,7 @@ class Caller:
     client: Params = field(default_factory=dict)
     capabilities: Params = field(default_factory=dict)
     log_level: str | None = None
+    session: str = ""  # what the client calls its session, where it says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,6 @@ class Session:
     key: str = ""
     caller: Caller | None = None
     log_level: str | None = None
-    initialized: bool = False
     listed: bool = False  # before the first listing a change is no news
     created: float = field(default_factory=time.time)
     last_seen: float = field(default_factory=time.time)

@@ -16,8 +16,12 @@ class Slots:
         self._active = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def free(self) -> bool:
+        return not self.limit or (self._active < self.limit and not self._queue)
+
     async def enter(self) -> None:
-        if not self.limit or (self._active < self.limit and not self._queue):
+        if self.free:
             self._active += 1
             return
         if len(self._queue) >= QUEUE_LIMIT:
@@ -29,13 +33,15 @@ class Slots:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()
+            elif turn in self._queue:
+                self._queue.remove(turn)
             raise
 
     def leave(self) -> None:
-        """Give the place to whoever waits longest."""
-        while self._queue:
+        """Let in who waits longest; several if the limit was raised, nobody if it was lowered."""
+        self._active -= 1
+        while self._queue and (not self.limit or self._active < self.limit):
             turn = self._queue.popleft()
             if not turn.done():
                 turn.set_result(None)
-                return
-        self._active -= 1
+                self._active += 1

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from remora.config.model import ServerConfig
-from remora.errors import CallTimeout, ConfigError, NotSent, OutcomeUnknown, RemoraError, RpcError, UpstreamError
-from remora.gateway import connect, eras
+from remora.errors import ConfigError, NotSent, RemoraError, RpcError, UpstreamError
+from remora.gateway import attempts, connect
 from remora.gateway.breaker import Breaker
 from remora.gateway.manifest import Manifest
 from remora.gateway.notices import ACKNOWLEDGED, LISTS, Notices
 from remora.gateway.session import LOG_LEVELS, Caller
 from remora.gateway.slots import Slots
-from remora.gateway.wire.link import Exchange, Link, LinkLost, LoginNeeded, TryOnceMore
-from remora.gateway.wire.process import CannotStart
+from remora.gateway.wire.link import Exchange, Link, LinkLost, LoginNeeded
+from remora.privacy.output import redact_text
 
 log = logging.getLogger(__name__)
 State = Literal["disabled", "idle", "connecting", "ready", "backoff", "open", "failed", "stopping"]
@@ -25,7 +24,6 @@ Params = dict[str, Any]
 
 LIVENESS_SECONDS = 5.0
 FAILED_RETRY_SECONDS = 300.0
-FIRST_RETRY_SECONDS = 0.1
 STEADY_SECONDS = 10.0
 RELIST_SECONDS = 0.25
 
@@ -63,12 +61,11 @@ class Upstream:
         self.state: State = "idle"
         self.last_error = ""
         self.in_flight: set[Exchange] = set()
-        self.connected_at: float | None = None
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_reset_seconds)
         self._around = around
         self._host = host
         self._known = known
-        self._slots = Slots(settings.max_in_flight)
+        self.slots = Slots(settings.max_in_flight)
         self._wanted = asyncio.Event()
         self._gone = asyncio.Event()
         self._attempt: asyncio.Future[Link] | None = None
@@ -76,8 +73,9 @@ class Upstream:
         self._relisting: asyncio.TimerHandle | None = None
         self._next_try: float | None = None
         self._last_used = 0.0
+        self._calls = 0
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.notices = Notices(name, self.link_notified, self.ready_link)
+        self.notices = Notices(name, self.link_notified, self.ready_link, lambda: self.link)
         self._owner = asyncio.get_running_loop().create_task(self._own(), name=f"upstream {name}")
 
     # -- the owner's task ------------------------------------------------------------------------------------------
@@ -94,7 +92,6 @@ class Upstream:
                 idle = await self._stay(self.link)
                 failures = 0 if loop.time() - began > STEADY_SECONDS else failures
                 if idle:
-                    self._wanted.clear()
                     self.state = "idle"
                     continue
             failures += 1
@@ -122,7 +119,10 @@ class Upstream:
         except Exception as problem:  # root of a background task: whatever a server does, it is tried again
             if not isinstance(problem, RemoraError | TimeoutError | OSError):
                 log.exception("server %s: connecting failed inside the gateway", self.name)
-            before, self.last_error = self.last_error, str(problem) or "no answer in connect_timeout_seconds"
+            before, self.last_error = (
+                self.last_error,
+                redact_text(str(problem)) or "no answer in connect_timeout_seconds",
+            )
             self._attempt = None
             if not attempt.done():
                 told = isinstance(problem, NotSent | connect.SelfReference)
@@ -137,13 +137,12 @@ class Upstream:
         if link.lost is None:
             self._gone.clear()  # an earlier link of this attempt may have ended
         self.link, self._level, self.last_error, self._attempt = link, None, "", None
-        self.connected_at = asyncio.get_running_loop().time()
         self.state = "ready"
         self.breaker.succeed()
         if not attempt.done():
             attempt.set_result(link)
-        self._host.upstream_event(self, "connected", f"{link.version}")
-        self._host.manifest_read(self, manifest)
+        self._host.upstream_event(self, "connected", link.version)
+        self._tell_lists(manifest)
         self.spawn(self.notices.renew(link))
         return None
 
@@ -157,7 +156,7 @@ class Upstream:
                     async with asyncio.timeout(limit):
                         await self._gone.wait()
                 except TimeoutError:
-                    idle = not self.in_flight and asyncio.get_running_loop().time() - self._last_used >= (limit or 0)
+                    idle = not self._calls and asyncio.get_running_loop().time() - self._last_used >= (limit or 0)
                     if idle:
                         break
         finally:
@@ -191,25 +190,26 @@ class Upstream:
             self._relisting.cancel()
         await asyncio.gather(self._owner, return_exceptions=True)
         if self._attempt is not None and not self._attempt.done():
-            self._attempt.set_exception(NotSent("the server was stopped"))
+            self._attempt.set_exception(attempts.Stopped("the server was stopped"))
             self._attempt.exception()
 
     def reconfigure(self, settings: ServerConfig) -> None:
         """New values for the next call; connection fields need a new upstream instead."""
-        self.settings = settings
+        self.settings = settings.model_copy(update={"era": "legacy"}) if self.mirror else settings
         self.breaker.configure(settings.breaker_failures, settings.breaker_reset_seconds)
-        self._slots.limit = settings.max_in_flight
+        self.slots.limit = settings.max_in_flight
 
     def want(self) -> None:
-        """Connect now if that is not under way."""
+        """Connect now if that is not under way; the long pause after a lasting failure ends."""
         if self.link is None:
+            self._next_try = None
             self._wanted.set()
 
     async def drain(self, limit: float) -> None:
         """Wait until the calls in flight have finished."""
         loop = asyncio.get_running_loop()
         end = loop.time() + limit
-        while self.in_flight and loop.time() < end:
+        while self._calls and loop.time() < end:
             await asyncio.sleep(0.05)
 
     @property
@@ -245,8 +245,8 @@ class Upstream:
 
     def link_lost(self, reason: str) -> None:
         if self.link is not None and self.state == "ready":
-            self.last_error = reason
-            self._host.upstream_event(self, "lost", reason)
+            self.last_error = redact_text(reason)
+            self._host.upstream_event(self, "lost", self.last_error)
         self.link = None
         self._gone.set()
 
@@ -262,11 +262,17 @@ class Upstream:
         said = {"capabilities": known.capabilities, "serverInfo": known.server_info, "instructions": known.instructions}
         try:
             async with asyncio.timeout(self.settings.connect_timeout_seconds):
-                self._known = await connect.read_manifest(link, said, self.settings)
+                self._known = await connect.read_manifest(link, said, self.settings, again=True)
         except (RemoraError, TimeoutError) as problem:
             log.warning("server %s: cannot list again: %s", self.name, problem)
             return
-        self._host.manifest_read(self, self._known)
+        self._tell_lists(self._known)
+
+    def _tell_lists(self, manifest: Manifest) -> None:
+        try:
+            self._host.manifest_read(self, manifest)
+        except Exception:  # root of a background task: lists that nobody can show must not end the connection
+            log.exception("server %s: its lists cannot be served", self.name)
 
     def spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -278,74 +284,22 @@ class Upstream:
     async def call(
         self, method: str, params: Params, caller: Caller, level: str | None, exchange: Exchange, *, safe: bool
     ) -> tuple[Params, bool]:
-        """The upstream's result and whether it came in the modern era. Repeats only what cannot do harm twice."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.settings.overall_deadline_seconds
-        retries = self.settings.max_retries
-        once_more = True
-        for attempt in range(retries + 2):
-            exchange.sent = False
-            try:
-                return await self._attempt_call(method, params, caller, level, exchange, deadline)
-            except TryOnceMore as problem:
-                if not once_more:
-                    raise NotSent(str(problem)) from problem
-                once_more = False
-            except NotSent as problem:
-                if attempt >= retries or problem.retry_after is not None or not _may_pass(problem):
-                    raise
-            except (LinkLost, CallTimeout) as problem:
-                if not safe:
-                    raise OutcomeUnknown(f"{problem}; it is not known whether the call ran") from problem
-                if attempt >= retries or loop.time() >= deadline:
-                    raise problem if isinstance(problem, CallTimeout) else NotSent(str(problem)) from problem
-            await asyncio.sleep(min(FIRST_RETRY_SECONDS * 2.0**attempt, max(0.0, deadline - loop.time())))
-        raise NotSent(self.last_error or "no attempt left")
-
-    async def _attempt_call(
-        self, method: str, params: Params, caller: Caller, level: str | None, exchange: Exchange, deadline: float
-    ) -> tuple[Params, bool]:
-        loop = asyncio.get_running_loop()
-        if self.breaker.is_open and (wait := self.breaker.wait(loop.time())) > 0:
-            raise NotSent(self.last_error or "it failed repeatedly", retry_after=wait)
-        link = self.link or await self.ready_link()
-        await self._slots.enter()
-        self.in_flight.add(exchange)
-        self._last_used = loop.time()
+        self._calls += 1
         try:
-            if level is not None and not link.modern:
-                await self._set_level(link, level)
-            sent, exchange.progress_token = eras.to_upstream(params, link.modern, caller, level)
-            clock = asyncio.timeout(min(self.settings.call_timeout_seconds, deadline - loop.time()))
-            if exchange.progress_token is not None and self.settings.progress_extends:
-                _extend_on_progress(exchange, clock, self.settings.call_timeout_seconds, deadline)
-            try:
-                async with clock:
-                    result = await link.request(method, sent, exchange)
-            except TimeoutError:
-                self.breaker.fail(loop.time())
-                self.spawn(self._check_alive(link))
-                raise CallTimeout(f"no answer within {self.settings.call_timeout_seconds:g} s") from None
-            self.breaker.succeed()
-            return result, link.modern
-        except RpcError:
-            self.breaker.succeed()
-            raise
-        except (LinkLost, NotSent) as problem:
-            self.breaker.fail(loop.time())
-            self.last_error = str(problem)
-            raise
-        except asyncio.CancelledError:
-            self.breaker.release()
-            raise
+            return await attempts.call(self, method, params, caller, level, exchange, safe)
         finally:
-            self.in_flight.discard(exchange)
-            self._slots.leave()
+            self._calls -= 1
+            self._last_used = asyncio.get_running_loop().time()
+
+    def failed(self, problem: Exception) -> None:
+        self.last_error = redact_text(str(problem))
 
     async def ready_link(self) -> Link:
         """The live link; waits for the attempt under way, or starts one."""
         if self.link is not None:
             return self.link
+        if self._owner.done() or self.state == "stopping":
+            raise attempts.Stopped("the server was stopped or its configuration changed")
         if self.state == "failed" and self._next_try is not None:
             raise NotSent(self.last_error, retry_after=self.retry_after)
         if self._attempt is None or self._attempt.done():
@@ -354,7 +308,7 @@ class Upstream:
         self._wanted.set()
         return await asyncio.shield(attempt)
 
-    async def _set_level(self, link: Link, level: str) -> None:
+    async def ensure_level(self, link: Link, level: str) -> None:
         """A shared server logs at the most talkative level anybody asked for; each front filters its own."""
         if self._level is not None and LOG_LEVELS.index(self._level) <= LOG_LEVELS.index(level):
             return
@@ -364,12 +318,14 @@ class Upstream:
                 await link.request("logging/setLevel", {"level": level}, Exchange())
             except RpcError as problem:
                 log.info("server %s: cannot set its log level: %s", self.name, problem)
+            except LinkLost as problem:
+                raise NotSent(str(problem)) from problem
 
     async def set_level(self, level: str) -> None:
         if self.link is not None and not self.link.modern:
-            await self._set_level(self.link, level)
+            await self.ensure_level(self.link, level)
 
-    async def _check_alive(self, link: Link) -> None:
+    async def check_alive(self, link: Link) -> None:
         """After a timeout: keep the connection only if it still answers something."""
         try:
             async with asyncio.timeout(LIVENESS_SECONDS):
@@ -379,21 +335,3 @@ class Upstream:
         except (TimeoutError, UpstreamError):
             if self.link is link:
                 self.link_lost("no answer to a call, nor to a ping")
-
-
-def _may_pass(problem: NotSent) -> bool:
-    return not (isinstance(problem, CannotStart) and problem.missing)
-
-
-def _extend_on_progress(exchange: Exchange, clock: asyncio.Timeout, seconds: float, deadline: float) -> None:
-    """Progress restarts the clock of the attempt, never that of the whole call."""
-    tell: Callable[[str, Params], None] | None = exchange.on_notify
-    loop = asyncio.get_running_loop()
-
-    def notify(method: str, params: Params) -> None:
-        if method == "notifications/progress":
-            clock.reschedule(min(loop.time() + seconds, deadline))
-        if tell is not None:
-            tell(method, params)
-
-    exchange.on_notify = notify

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from remora.gateway.catalog import Catalog, Entry, Source, template_matches
 from remora.gateway.metadata import slim
 from remora.gateway.stages.settings import Settings, effective
 
+log = logging.getLogger(__name__)
 Definition = dict[str, Any]
 INSTRUCTIONS = (
     "Remora serves the tools of several servers under one connection; a tool's name begins with its server's prefix. "
@@ -113,6 +115,11 @@ class View:
     def servers(self) -> list[str]:
         return list(self.settings)
 
+    def differences(self, other: View) -> set[str]:
+        """Which lists are not the same."""
+        changed = {kind for kind in ("tools", "prompts", "resources") if getattr(self, kind) != getattr(other, kind)}
+        return changed | ({"resources"} if self.templates != other.templates else set())
+
     def results(self, entry: Entry) -> Settings:
         """What holds for this tool's results."""
         found = self._results.get(entry.served)
@@ -163,7 +170,7 @@ def build(
         if how == "lazy":
             view.unlisted.append(entry)
         else:
-            listed.append(catalog.rewrite(entry.source.name, render(entry, how, view, config.catalog)))
+            listed.append(_listed(catalog, entry, how, view, config.catalog))
     own = [tool for tool in own if not rules.hides_name(tool["name"])]
     view.own = [tool["name"] for tool in own]
     ours = [*own, *(LAZY_TOOLS if view.unlisted else [])]
@@ -182,6 +189,15 @@ def build(
     return view
 
 
+def _listed(catalog: Catalog, entry: Entry, mode: str, view: View, config: CatalogConfig) -> Definition:
+    """One odd definition must not take the lists of all servers with it: it is listed as it came."""
+    try:
+        return catalog.rewrite(entry.source.name, render(entry, mode, view, config))  # type: ignore[no-any-return]
+    except Exception:  # stage isolation
+        log.exception("tool %s cannot be rendered", entry.served)
+        return {**entry.definition, "name": entry.served}
+
+
 def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Definition:
     """A tool as it is listed: its own definition under the served name, with the overrides of the configuration."""
     made = {**entry.definition, "name": entry.served}
@@ -189,7 +205,7 @@ def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Defini
     if override is not None:
         made |= {key: text for key in ("description", "title") if (text := getattr(override, key))}
         if override.annotations:
-            made["annotations"] = {**(made.get("annotations") or {}), **override.annotations}
+            made["annotations"] = {**as_map(made.get("annotations")), **override.annotations}
     if view.structured(entry) != "preserve":
         made.pop("outputSchema", None)
     if mode == "slim":
@@ -202,7 +218,7 @@ def render(entry: Entry, mode: str, view: View, config: CatalogConfig) -> Defini
         schema = made["inputSchema"]
         made["inputSchema"] = {
             **schema,
-            "properties": {**schema.get("properties", {}), "_context_query": CONTEXT_QUERY},
+            "properties": {**as_map(schema.get("properties")), "_context_query": CONTEXT_QUERY},
         }
     return made
 
@@ -216,10 +232,15 @@ def takes_context_query(entry: Entry) -> bool:
     return not (isinstance(properties, Mapping) and "_context_query" in properties)
 
 
+def as_map(value: Any) -> Definition:
+    """What should be an object, in a definition of a server that need not keep to the rules."""
+    return value if isinstance(value, dict) else {}
+
+
 def _load_always(tool: Definition, names: Sequence[str]) -> Definition:
     if tool["name"] not in names:
         return tool
-    return {**tool, "_meta": {**(tool.get("_meta") or {}), "anthropic/alwaysLoad": True}}
+    return {**tool, "_meta": {**as_map(tool.get("_meta")), "anthropic/alwaysLoad": True}}
 
 
 def _instructions(sources: Iterable[Source], screen: Callable[[str], bool]) -> str:

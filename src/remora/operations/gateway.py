@@ -31,7 +31,8 @@ class Health(Input):
 @operation("gateway.health", "Ask every server whether it is there.", "read", Health, health_text)
 async def health(context: Context, given: Health) -> Result:
     servers = context.gateway.servers
-    known = [*context.gateway.config.servers, *context.gateway.loaded.broken_servers]
+    configured = [*context.gateway.config.servers, *context.gateway.loaded.broken_servers]
+    known = [name for name in configured if _visible(context, name)]
     if unknown := [name for name in given.names if name not in known]:
         raise UsageError(
             f"no server is called {', '.join(map(repr, unknown))}; there are: {', '.join(known) or 'none'}"
@@ -104,10 +105,10 @@ async def status(context: Context, given: Status) -> Result:
         "mode": gateway.loaded.mode,
         "reason": gateway.loaded.reason or None,
         "uptime_seconds": round(time.time() - gateway.started_at, 1),
-        "servers": {name: rows[name] for name in order if name in rows},
+        "servers": {name: rows[name] for name in order if name in rows and _visible(context, name)},
         "sessions": [
             {
-                "id": session.id,
+                "id": session.id[:8],  # the whole of it is what opens the session
                 "door": session.door,
                 "era": None if session.caller is None else ("modern" if session.caller.modern else "handshake"),
                 "client": session.client_name or None,
@@ -119,9 +120,17 @@ async def status(context: Context, given: Status) -> Result:
                 "last_seen": round(session.last_seen, 3),
             }
             for session in gateway.sessions.values()
+            if context.principal.scope == "admin" or session is context.session
         ],
         "stage_failures": dict(gateway.pipeline.failures),
     }
+
+
+def _visible(context: Context, server: str) -> bool:
+    """Whoever may not do everything hears only of the servers that his session sees."""
+    if context.principal.scope == "admin" or context.session is None:
+        return True
+    return server in context.gateway.view(context.session).settings
 
 
 def _server_row(server: Server) -> Result:

@@ -7,11 +7,13 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from remora.telemetry.accounting import printable
+
 Result = dict[str, Any]
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str]) -> str:
-    cells = [[("" if value is None else str(value)) for value in row] for row in rows]
+    cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
     widths = [max(len(row[i]) for row in [list(head), *cells]) for i in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -33,7 +35,7 @@ def health_text(result: Result) -> str:
     text = head + table(rows, ("SERVER", "STATE", "TOOLS", "PROTOCOL", "LATENCY", "ERROR"))
     for name, row in servers.items():
         for own, served in row.get("names", {}).items():
-            text += f"\n{name}: {own} -> {served}"
+            text += "\n" + printable(f"{name}: {own} -> {served}")
     return text
 
 
@@ -49,9 +51,8 @@ def status_text(result: Result) -> str:
     lines.append(f"sessions  {len(result['sessions'])}")
     for one in result["sessions"]:
         seen = time.strftime("%H:%M:%S", time.localtime(one["last_seen"]))
-        lines.append(
-            f"          {one['door']} {one['client'] or 'unknown client'} ({one['era'] or 'no request yet'}), {seen}"
-        )
+        client = printable(one["client"] or "unknown client")
+        lines.append(f"          {one['door']} {client} ({one['era'] or 'no request yet'}), {seen}")
     if not rows:
         return "\n".join([*lines, "", "No server is configured. Add one: remora add NAME -- COMMAND"])
     return "\n".join(

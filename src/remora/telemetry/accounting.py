@@ -242,7 +242,7 @@ def _times(latency: dict[str, float]) -> tuple[str, ...]:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """First column to the left, numbers to the right."""
-    table = [[_printable(cell) for cell in row] for row in (head, *rows)]
+    table = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     return [
         "  ".join(
@@ -252,7 +252,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """What others named, on one line and without orders to the terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 

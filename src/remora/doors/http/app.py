@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from remora.config.load import compat_names
 from remora.config.model import HttpConfig
@@ -46,13 +45,16 @@ class HttpApp:
             await request.problem(413, f"the body is larger than http.max_body_bytes ({self._http().max_body_bytes})")
         except Disconnected:
             pass
+        except Exception:  # transport root: one broken request must not end the server
+            log.exception("%s %s failed", request.method, request.path)
+            await request.problem(500, "internal error; see the log")
 
     async def _route(self, request: Request) -> None:
         if not self._is_ours(request.header("host")):
             await request.problem(403, "this Host is not served here; add it to http.allowed_hosts if it is yours")
             return
         origin = request.header("origin")
-        if origin is not None and not self._is_ours(urlsplit(origin).netloc):
+        if origin is not None and not self._is_ours(origin.partition("://")[2]):
             await request.problem(
                 403, "this Origin is not served here; add its host to http.allowed_hosts if it is yours"
             )
@@ -79,7 +81,11 @@ class HttpApp:
         if wanted is not None and not Path(wanted).is_absolute():
             await request.problem(400, "project must be an absolute path")
             return
-        project = project_root(Path(wanted), self._home) if wanted else None
+        try:
+            project = project_root(Path(wanted), self._home) if wanted else None
+        except (OSError, ValueError):
+            await request.problem(400, "project is no usable path")
+            return
         try:
             compat = compat_names(request.query.get("compat", ""))
         except ConfigError as problem:

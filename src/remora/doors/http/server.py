@@ -32,11 +32,12 @@ class HttpServer:
     @classmethod
     def bind(cls, loaded: Loaded, around: Surroundings) -> HttpServer:
         http = loaded.config.http
+        if not http.enabled:
+            raise ConfigError("http.enabled = false: set it to true to serve HTTP, or use `remora mcp`")
         if http.host not in LOOPBACK:
             # Logins other than the local token do not exist yet, so nothing but loopback can be safe.
-            raise ConfigError(
-                f'http.host = "{http.host}" is not loopback: that needs a login method beside the local token'
-            )
+            also = "" if http.allow_remote else "http.allow_remote = true and "
+            raise ConfigError(f'http.host = "{http.host}" is not loopback: that needs {also}a login beside the token')
         family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,7 +52,8 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        return f"http://{self._host}:{self.port}"
+        host = f"[{self._host}]" if self._host == "::1" else self._host
+        return f"http://{host}:{self.port}"
 
     @contextlib.asynccontextmanager
     async def running(self, app: App, stopped: asyncio.Event) -> AsyncIterator[None]:

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-KEPT_EVENTS, KEPT_SECONDS = 1000, 300.0
+KEPT_EVENTS, KEPT_SECONDS, KEPT_BYTES = 1000, 300.0, 8 << 20
 RETRY_MS = 500
 HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 PING = b": ping\n\n"
@@ -58,7 +58,8 @@ class Ring:
     """The last events of a session."""
 
     def __init__(self) -> None:
-        self._kept: deque[Kept] = deque(maxlen=KEPT_EVENTS)
+        self._kept: deque[Kept] = deque()
+        self._bytes = 0
         self._count = 0
         self._streams = 0
 
@@ -69,10 +70,18 @@ class Ring:
     def keep(self, stream: int, message: bytes) -> bytes:
         self._count += 1
         now = time.monotonic()
-        while self._kept and self._kept[0].at < now - KEPT_SECONDS:
-            self._kept.popleft()
         self._kept.append(Kept(self._count, stream, message, now))
+        self._bytes += len(message)
+        while len(self._kept) > 1 and (
+            self._kept[0].at < now - KEPT_SECONDS or len(self._kept) > KEPT_EVENTS or self._bytes > KEPT_BYTES
+        ):
+            self._bytes -= len(self._kept.popleft().data)
         return encode(f"{stream}-{self._count}", message)
+
+    def forget(self, stream: int) -> None:
+        """What went out in another way will not be asked for again."""
+        self._kept = deque(event for event in self._kept if event.stream != stream)
+        self._bytes = sum(len(event.data) for event in self._kept)
 
     def priming(self, stream: int) -> bytes:
         """An event without data: it gives the client an id to resume from, and the pause before it does."""
@@ -91,4 +100,5 @@ def encode(event_id: str, message: bytes) -> bytes:
 def position(event_id: str) -> tuple[int, int] | None:
     """(stream, number) of an event id of ours."""
     stream, _, number = event_id.partition("-")
-    return (int(stream), int(number)) if stream.isdecimal() and number.isdecimal() else None
+    usable = stream.isdecimal() and number.isdecimal() and len(event_id) < 40
+    return (int(stream), int(number)) if usable else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.doors.http.wire import Request
 from remora.doors.mcp import events
-from remora.doors.mcp.request import Asked, Message, project_of, reply_to
+from remora.doors.mcp.request import Asked, Message, Roots, reply_to
 from remora.errors import RpcError
 from remora.gateway.engine import Gateway
 from remora.gateway.session import Caller, Params, Principal, Session, ViewKey
@@ -17,7 +17,6 @@ from remora.gateway.wire import headers, jsonrpc
 
 log = logging.getLogger(__name__)
 PING_SECONDS = 15.0
-ROOTS_SECONDS = 10.0
 PRIMED_SINCE = "2025-11-25"  # clients of earlier revisions cannot read an event without data
 
 
@@ -54,8 +53,8 @@ class HandshakeSession:
         self._ring = events.Ring()
         self._standing = self._ring.stream()
         self._streams: dict[int, events.Stream] = {self._standing.number: self._standing}
-        self._running: dict[Any, asyncio.Task[None]] = {}
-        self._has_roots = False
+        self._running: dict[Any, asyncio.Task[bytes]] = {}
+        self._roots = Roots(gateway, lambda method, params: self.ask(self._standing, method, params))
         gateway.open_session(self.session)
 
     @property
@@ -72,7 +71,7 @@ class HandshakeSession:
     async def ask(self, stream: events.Stream, method: str, params: Params) -> Params:
         key, waiting = self.asked.new()
         stream.push(jsonrpc.request(key, method, params))
-        return await self.asked.wait(key, waiting)
+        return await self.asked.wait(key, waiting, stream.push)
 
     # -- POST ------------------------------------------------------------------------------------------------------
 
@@ -91,24 +90,26 @@ class HandshakeSession:
         primed = self._ring.priming(stream.number)
         reader = stream.read()
         post = _Post(self, self.session.caller, message["id"], stream)
-        replies: list[bytes] = []
-        work = self._run(post, message, replies)
-        self._running[message["id"]] = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(self._run(post, message))
+        self._running[message["id"]] = task
+        task.add_done_callback(lambda done: self._answered(post, done))
         prefers_stream = (request.header("accept") or "").lstrip().startswith("text/event-stream")
         first = None if prefers_stream else await _next(reader)
-        if stream.done and first is not None and reader.qsize() == 1:  # the answer, and the end after it
-            await request.reply(200, replies[0], headers={headers.SESSION: self.id})
+        if stream.done and first is not None and reader.qsize() == 1 and not task.cancelled():
+            # the answer, and the end after it
+            self._ring.forget(stream.number)
+            await request.reply(200, task.result(), headers={headers.SESSION: self.id})
             return
         await self._stream(request, stream, reader, primed, [] if prefers_stream else [first])
 
-    async def _run(self, post: _Post, message: Message, replies: list[bytes]) -> None:
-        try:
-            reply, _ = await reply_to(self._gateway, post, message["method"], message.get("params") or {})
-        except asyncio.CancelledError:
-            # This era ends a request's stream with a response only.
-            reply = jsonrpc.error(post.request_id, RpcError(jsonrpc.CANCELLED, "Request cancelled"))
-        replies.append(reply)
-        post.stream.push(reply, last=True)
+    async def _run(self, post: _Post, message: Message) -> bytes:
+        reply, _ = await reply_to(self._gateway, post, message["method"], message.get("params") or {})
+        return reply
+
+    def _answered(self, post: _Post, task: asyncio.Task[bytes]) -> None:
+        """This era ends a request's stream with a response only, one that was cancelled too."""
+        cancelled = RpcError(jsonrpc.CANCELLED, "Request cancelled")
+        post.stream.push(jsonrpc.error(post.request_id, cancelled) if task.cancelled() else task.result(), last=True)
         self._running.pop(post.request_id, None)
         self._streams.pop(post.stream.number, None)
 
@@ -149,7 +150,7 @@ class HandshakeSession:
         gone = asyncio.get_running_loop().create_task(request.gone())
         reader = stream.read() if stream is not None else asyncio.Queue[bytes | None]()
         if stream is self._standing:
-            self._learn_project()
+            self._roots.ask_if_needed(self.session)
         gone.add_done_callback(lambda _: reader.put_nowait(None))
         try:
             await request.start(200, {**events.HEADERS, headers.SESSION: self.id})
@@ -181,27 +182,9 @@ class HandshakeSession:
             wanted = params.get("requestId")
             if jsonrpc.is_id(wanted) and (task := self._running.get(wanted)):
                 task.cancel()
-        elif method == "notifications/initialized":
-            self.session.initialized = True
         elif method == "notifications/roots/list_changed":
-            if self._has_roots:
-                self._gateway.spawn(self._ask_roots())
+            self._roots.changed(self.session)
             self._gateway.spawn(self._gateway.roots_changed(self.session))
-
-    def _learn_project(self) -> None:
-        """A client that named no project in its URL may have roots: the first one is its project."""
-        caller = self.session.caller
-        if self.session.view.project is None and caller is not None and "roots" in caller.capabilities:
-            self._has_roots = True
-            self._gateway.spawn(self._ask_roots())
-
-    async def _ask_roots(self) -> None:
-        try:
-            async with asyncio.timeout(ROOTS_SECONDS):
-                answer = await self.ask(self._standing, "roots/list", {})
-        except (RpcError, TimeoutError):
-            return
-        self._gateway.move_session(self.session, project_of(answer, self._gateway.home))
 
     def end_standing(self) -> None:
         self._standing.release()

@@ -145,9 +145,16 @@ class McpDoor:
     def _modern_session(self, principal: Principal, view: ViewKey, caller: Any, request: Request) -> Session:
         """Modern requests have no session of their own: those of one client share one for statistics and scope."""
         name = caller.client.get("name")
-        key = _key(request) or f"{principal.name} {name if isinstance(name, str) else ''} {view.project or ''}"
+        key = (
+            _key(request)
+            or caller.session
+            or f"{principal.name} {name if isinstance(name, str) else ''} {view.project or ''}"
+        )
         found = self._modern.get((key, principal, view))
         if found is None:
+            while len(self._modern) >= self._gateway.config.http.max_sessions:
+                oldest = min(self._modern, key=lambda key: self._modern[key].last_seen)
+                self._gateway.spawn(self._gateway.close_session(self._modern.pop(oldest)))
             found = Session("http", principal, view, key=key)
             self._gateway.open_session(found)
             self._modern[key, principal, view] = found
@@ -158,7 +165,10 @@ class McpDoor:
         """End idle sessions, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            await self._sweep_once(config())
+            try:
+                await self._sweep_once(config())
+            except Exception:  # root of a background task: the next sweep must come
+                log.exception("idle sessions could not be ended")
 
     async def _sweep_once(self, config: HttpConfig) -> None:
         before = time.time() - config.session_idle_seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +17,7 @@ from remora.gateway.session import Caller, Front, Params, Session
 from remora.gateway.wire import jsonrpc
 
 log = logging.getLogger(__name__)
+ROOTS_SECONDS = 10.0
 Message = dict[str, Any]
 
 
@@ -65,6 +67,34 @@ def project_of(answer: Params, home: Path) -> Path | None:
     return None
 
 
+class Roots:
+    """A client that named no project may have roots: the first one is its project."""
+
+    def __init__(self, gateway: Gateway, ask: Callable[[str, Params], Awaitable[Params]]) -> None:
+        self._gateway = gateway
+        self._ask = ask
+        self._used = False
+
+    def ask_if_needed(self, session: Session) -> None:
+        caller = session.caller
+        if session.view.project is None and caller is not None and "roots" in caller.capabilities:
+            self._used = True
+            self._gateway.spawn(self._learn(session))
+
+    def changed(self, session: Session) -> None:
+        if self._used:
+            self._gateway.spawn(self._learn(session))
+
+    async def _learn(self, session: Session) -> None:
+        try:
+            async with asyncio.timeout(ROOTS_SECONDS):
+                answer = await self._ask("roots/list", {})
+            project = project_of(answer, self._gateway.home)
+        except (RpcError, OSError, ValueError):  # no answer in time, or a root that is no usable path
+            return
+        self._gateway.move_session(session, project)
+
+
 class Asked:
     """Requests of ours to a client that wait for its answers."""
 
@@ -84,9 +114,12 @@ class Asked:
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
 
-    async def wait(self, key: str, waiting: asyncio.Future[Message]) -> Params:
+    async def wait(self, key: str, waiting: asyncio.Future[Message], send: Callable[[bytes], None]) -> Params:
         try:
             return jsonrpc.outcome(await waiting)  # type: ignore[no-any-return]
+        except asyncio.CancelledError:
+            send(jsonrpc.notification("notifications/cancelled", {"requestId": key}))
+            raise
         finally:
             self._waiting.pop(key, None)
 

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import logging
 import os
+import stat
 import sys
 import threading
 from typing import Any
 
-from remora.doors.mcp.request import Asked, Message, caller_of, id_of, reply_to
+from remora.doors.mcp.request import Asked, Message, Roots, caller_of, id_of, reply_to
 from remora.errors import RpcError
 from remora.gateway.engine import Gateway
 from remora.gateway.session import Caller, Params, Session, ViewKey
@@ -50,6 +51,7 @@ class StdioDoor:
         self._view = view
         self._key = key
         self._asked = Asked()
+        self._roots = Roots(gateway, self.ask)
         self._running: dict[Any, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._out: asyncio.WriteTransport | None = None
@@ -74,7 +76,7 @@ class StdioDoor:
     async def ask(self, method: str, params: Params) -> Params:
         key, waiting = self._asked.new()
         self.send(jsonrpc.request(key, method, params))
-        return await self._asked.wait(key, waiting)
+        return await self._asked.wait(key, waiting, self.send)
 
     def _line(self, line: bytes) -> None:
         try:
@@ -104,7 +106,9 @@ class StdioDoor:
             self._begin(caller)
         request = _Request(self, self.session, caller, request_id)
         work = self._run(request, method, message.get("params") or {})
-        self._running[request_id] = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work)
+        self._running[request_id] = task
+        task.add_done_callback(lambda _: self._running.pop(request_id, None))  # also if it never took a step
 
     def _begin(self, caller: Caller) -> None:
         """`initialize` begins a session; a second one begins another."""
@@ -116,11 +120,8 @@ class StdioDoor:
         self.session.caller = caller
 
     async def _run(self, request: _Request, method: str, params: Params) -> None:
-        try:
-            reply, _ = await reply_to(self._gateway, request, method, params)
-            self.send(reply)
-        finally:
-            self._running.pop(request.request_id, None)
+        reply, _ = await reply_to(self._gateway, request, method, params)
+        self.send(reply)
 
     def _notified(self, message: Message) -> None:
         method, params = message["method"], message.get("params") or {}
@@ -129,8 +130,9 @@ class StdioDoor:
             if jsonrpc.is_id(wanted) and (task := self._running.get(wanted)):
                 task.cancel()
         elif method == "notifications/initialized":
-            self.session.initialized = True
+            self._roots.ask_if_needed(self.session)
         elif method == "notifications/roots/list_changed":
+            self._roots.changed(self.session)
             self._gateway.spawn(self._gateway.roots_changed(self.session))
 
     def _too_long(self, head: bytes, tail: bytes) -> None:
@@ -197,19 +199,22 @@ class _Output(asyncio.Protocol):
 
 
 async def _open_input(door: StdioDoor, fd: int) -> asyncio.ReadTransport:
-    loop = asyncio.get_running_loop()
-    try:
-        pipe, _ = await loop.connect_read_pipe(lambda: _Input(door), os.fdopen(fd, "rb", buffering=0))
-    except ValueError:  # a regular file: asyncio takes pipes only
-        pipe, _ = await loop.connect_read_pipe(lambda: _Input(door), os.fdopen(_piped_from(fd), "rb", buffering=0))
+    source = os.fdopen(fd if _can_wait(fd) else _piped_from(fd), "rb", buffering=0)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: _Input(door), source)
     return pipe
+
+
+def _can_wait(fd: int) -> bool:
+    """Whether the loop can wait for it: not for a file, nor for /dev/null."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
 def _piped_from(fd: int) -> int:
     end, begin = os.pipe()
 
     def copy() -> None:
-        with os.fdopen(fd, "rb") as source, os.fdopen(begin, "wb") as target:
+        with contextlib.suppress(BrokenPipeError), os.fdopen(fd, "rb") as source, os.fdopen(begin, "wb") as target:
             while chunk := source.read(65536):
                 target.write(chunk)
 
@@ -218,13 +223,12 @@ def _piped_from(fd: int) -> int:
 
 
 async def _open_output(output: _Output, fd: int) -> asyncio.WriteTransport:
-    loop = asyncio.get_running_loop()
-    try:
-        pipe, _ = await loop.connect_write_pipe(lambda: output, os.fdopen(fd, "wb", buffering=0))
-        widen_pipe(pipe)
-        return pipe
-    except ValueError:  # a regular file
+    if not _can_wait(fd):
         return _FileOutput(fd)
+    target = os.fdopen(fd, "wb", buffering=0)
+    pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: output, target)
+    widen_pipe(pipe)
+    return pipe
 
 
 class _FileOutput(asyncio.WriteTransport):

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it writes whole URLs, queries and all
 RESUME_ATTEMPTS = 5
 RETRY_SECONDS = 1.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,6 @@ class HttpLink:
     ) -> dict[str, Any]:
         body = jsonrpc.request(request_id, method, params)
         sent = self._headers(method, params or {}, exchange.schema)
-        exchange.sent = True
         for _ in range(2):
             async with self._client.stream("POST", self.url, content=body, headers=sent) as answer:
                 if answer.status_code in (307, 308) and self._moved(answer):
@@ -116,6 +116,8 @@ class HttpLink:
         return True
 
     async def _read_json(self, answer: httpx2.Response, kind: str, request_id: int) -> dict[str, Any]:
+        if answer.status_code == 401:  # whatever the body says: many servers put a JSON-RPC error there
+            self._raise_for(401)
         body = await self._read_limited(answer)
         message: Any = None
         if kind == "application/json":
@@ -175,7 +177,7 @@ class HttpLink:
                 message = self._parse(event.data)
                 if message is None:
                     continue
-                if "method" not in message:
+                if not isinstance(message.get("method"), str):
                     if request_id is not None and ("result" in message or "error" in message):
                         return message, None
                     continue
@@ -257,7 +259,7 @@ class HttpLink:
 
     async def _standing(self) -> None:
         last_id, failures = "", 0
-        while self._lost is None and failures < RESUME_ATTEMPTS:
+        while self._lost is None:
             sent = {**self._headers("", {}), "accept": "text/event-stream"}
             if last_id:
                 sent[names.LAST_EVENT] = last_id
@@ -274,7 +276,7 @@ class HttpLink:
                     last_id, retry = resume or (last_id, retry)
             except (httpx2.HTTPError, UpstreamError):
                 failures += 1
-            await asyncio.sleep(retry)
+            await asyncio.sleep(min(LONGEST_PAUSE, max(SHORTEST_PAUSE, retry) * 2.0 ** min(failures, 8)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -11,7 +11,7 @@ from remora.errors import UpstreamError
 class Exchange:
     """One request to an upstream and what belongs to it while it runs: progress, messages, questions back."""
 
-    __slots__ = ("on_notify", "on_question", "on_stream_closed", "progress_token", "schema", "sent")
+    __slots__ = ("on_notify", "on_question", "on_stream_closed", "progress_token", "schema")
 
     def __init__(
         self,
@@ -24,7 +24,6 @@ class Exchange:
         self.on_stream_closed = on_stream_closed
         self.progress_token: str | int | None = None  # the front's own; set = progress is wanted
         self.schema: Any = None  # the called tool's input schema: modern HTTP repeats some arguments in headers
-        self.sent = False
 
 
 class LinkEvents(Protocol):

@@ -15,6 +15,9 @@ from remora.gateway.wire.link import Exchange, LinkEvents, LinkLost
 
 log = logging.getLogger(__name__)
 _ID = re.compile(rb'"id"\s*:\s*(\d+)')
+# Where the id of an answer stands, before its result or behind it: an "id" within the result is not ours.
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)')
+_LAST_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
 
 class _Waiting:
@@ -51,7 +54,6 @@ class Peer:
         self._waiting[request_id] = waiting
         try:
             self._send(line)
-            exchange.sent = True
             return jsonrpc.outcome(await waiting.future)  # type: ignore[no-any-return]
         except asyncio.CancelledError:
             # The probe and the handshake are never cancelled on the wire: the protocol forbids it.
@@ -75,15 +77,23 @@ class Peer:
             return
         if not isinstance(message, dict):
             return
+        try:
+            self._receive(message)
+        except Exception:  # transport root: what one message breaks must not swallow those after it
+            log.exception("a message could not be handled")
+
+    def _receive(self, message: dict[str, Any]) -> None:
         method = message.get("method")
         if not isinstance(method, str):
             waiting = self._waiting.get(message["id"]) if type(message.get("id")) is int else None
             if waiting is not None and not waiting.future.done():
                 waiting.future.set_result(message)
         elif "id" in message:
-            self._question(message["id"], method, _params(message))
+            if jsonrpc.is_id(message["id"]):
+                self._question(message["id"], method, _params(message))
         elif method == "notifications/cancelled":
-            if task := self._questions.get(_params(message).get("requestId")):
+            asked = _params(message).get("requestId")
+            if jsonrpc.is_id(asked) and (task := self._questions.get(asked)):
                 task.cancel()
         else:
             self._notification(method, _params(message))
@@ -122,9 +132,11 @@ class Peer:
 
     def too_long(self, head: bytes, tail: bytes) -> None:
         """A line over the limit was skipped: its call fails; if nobody can tell which, all of them do."""
-        found = _ID.search(head) or _ID.search(tail)
+        own = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+        found = own or _ID.search(head) or _ID.search(tail)
         waiting = self._waiting.get(int(found[1])) if found else None
-        for one in [waiting] if waiting else list(self._waiting.values()):
+        everyone = [] if own else list(self._waiting.values())
+        for one in [waiting] if waiting else everyone:
             if not one.future.done():
                 one.future.set_exception(ResultTooLarge("the server's answer is larger than max_message_bytes"))
 

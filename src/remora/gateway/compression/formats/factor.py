@@ -83,9 +83,7 @@ def _within(
         at = column[0].find(inner)
         while at >= 0:
             before, after = column[0][:at], column[0][at + len(inner) :]
-            if all(
-                isinstance(c, str) and v == f"{before}{c}{after}" for v, c in zip(column, cells, strict=True)
-            ):
+            if all(isinstance(c, str) and v == f"{before}{c}{after}" for v, c in zip(column, cells, strict=True)):
                 return other, before, after
             at = column[0].find(inner, at + 1)
     return None

@@ -59,8 +59,12 @@ def _returns(lines: Sequence[str]) -> list[tuple[int, int, int]]:
         best, source = 0, -1
         for start in seen[pair][-8:]:
             length = 0
-            while at + length < len(lines) and start + length < at and literal[start + length] \
-                    and lines[start + length] == lines[at + length]:
+            while (
+                at + length < len(lines)
+                and start + length < at
+                and literal[start + length]
+                and lines[start + length] == lines[at + length]
+            ):
                 length += 1
             if length > best:
                 best, source = length, start
