@@ -102,9 +102,6 @@ class Gateway:
         """The user's home folder, which is no project."""
         return Path(self.parts.environ.get("HOME") or Path.home())
 
-    def now(self) -> float:
-        return time.time()
-
     # -- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:

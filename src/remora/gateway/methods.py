@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ async def handle(gateway: Gateway, front: Front, method: str, params: Params) ->
     handler = (MODERN if front.caller.modern else HANDSHAKE).get(method)
     if handler is None:
         raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method}")
-    front.session.last_seen = gateway.now()
+    front.session.last_seen = time.time()
     return await handler(gateway, front, params)
 
 

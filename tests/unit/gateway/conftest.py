@@ -51,3 +51,5 @@ async def world(tmp_path, monkeypatch) -> AsyncIterator[Any]:
     yield make
     for each in made:
         await each.gateway.close()
+        await each.gateway.cache.close()
+        await each.gateway.parts.workers.close()

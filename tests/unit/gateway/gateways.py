@@ -10,10 +10,16 @@ from tests.unit.gateway.fakes import FakeFront, FakeLink, NoChildren, Params, ha
 
 from remora.config.load import Loaded, Paths
 from remora.config.model import Config, ObservabilityConfig
+from remora.gateway.cache.cache import ResponseCache
+from remora.gateway.cache.epochs import Epochs
+from remora.gateway.cache.store import AnswerStore
 from remora.gateway.engine import Gateway, Parts
 from remora.gateway.manifest import Manifest, fingerprint
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.session import Caller, Session
+from remora.gateway.stages.workers import Workers
+from remora.gateway.stash.store import Stash
+from remora.storage.sqlite.connection import StateUnavailable
 from remora.telemetry.tracing import Tracer
 
 
@@ -31,6 +37,18 @@ class Records:
 
     def record_tool_defs(self, *listed: Any) -> None:
         self.lists.append(listed)
+
+
+class NoState:
+    """A state.db that cannot be had: what is kept is kept in memory."""
+
+    def submit(self, job: Any) -> None:
+        pass
+
+    async def run(self, job: Any) -> Any:
+        raise StateUnavailable("there is none")
+
+    read = run
 
 
 class Stored:
@@ -54,9 +72,12 @@ class World:
         self.tables: dict[str, Any] = {name: handshake() for name in servers}
         self.links: dict[str, list[FakeLink]] = {name: [] for name in servers}
         self.records, self.stored = Records(), Stored()
+        loaded, state, workers = self.loaded(servers, **tables), NoState(), Workers()
+        cache = ResponseCache(AnswerStore(state, loaded.config.cache), Epochs(folder / "epochs"), workers)  # type: ignore[arg-type]
         parts = Parts({"HOME": str(folder)}, self.stored, self.records, Tracer(ObservabilityConfig()),  # type: ignore[arg-type]
-                      Pipeline((), 1000), NoChildren(), lambda name: lambda data: None)  # type: ignore[arg-type]  # fmt: skip
-        self.gateway = Gateway(self.loaded(servers, **tables), parts)
+                      Pipeline((), 1000), NoChildren(), Stash(state, loaded.config.stash), cache, workers,  # type: ignore[arg-type]
+                      lambda name: lambda data: None)  # fmt: skip
+        self.gateway = Gateway(loaded, parts)
 
     def loaded(self, servers: dict[str, Any], **tables: Any) -> Loaded:
         config = {"servers": {name: {"command": name, "era": "legacy", **keys} for name, keys in servers.items()}}

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fakes import HANDSHAKE, MODERN, handshake, modern, settle, tool
 
-from remora.errors import Busy, CallTimeout, NotSent, OutcomeUnknown, ResultTooLarge, RpcError
+from remora.errors import RpcError
 from remora.gateway.attempts import Stopped
-from remora.gateway.calls import Denied, failure_data, failure_text, text_bytes
-from remora.gateway.connect import SelfReference
+from remora.gateway.calls import text_bytes
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.session import Caller, Principal
 from remora.gateway.wire.link import LinkLost
@@ -79,6 +78,7 @@ async def test_the_context_query_is_for_us_unless_the_tool_has_one(up, name, arg
 
     class Stage:
         name = "stage"
+        keeps_time = False
 
         async def __call__(self, made, result):
             seen.append((made.context_query, made.arguments))
@@ -252,11 +252,8 @@ async def test_our_own_tools_are_ours(up):
     class Own:
         names = ["remora"]
 
-        def definitions(self):
+        def definitions(self, key):
             return [tool("remora")]
-
-        def has(self, name):
-            return name == "remora"
 
         async def call(self, name, arguments, front):
             return {"content": [], "got": arguments}
@@ -265,28 +262,6 @@ async def test_our_own_tools_are_ours(up):
     assert await call(up, up.front(), "remora") == {"content": [], "got": {}}
     assert (await call(up, up.front(MODERN), "remora", arguments={"a": 1}))["resultType"] == "complete"
     assert sent(up) == up.records.calls == []
-
-
-@pytest.mark.parametrize(
-    ("problem", "code", "words"),
-    [
-        (NotSent("refused", retry_after=4.4), "unavailable", "is unavailable (refused); next attempt in 4 s"),
-        (CallTimeout("90 s"), "timeout", "did not answer in time (90 s)"),
-        (OutcomeUnknown("reset"), "outcome_unknown", "broke off (reset)"),
-        (Busy("256 wait"), "busy", "is busy (256 wait)"),
-        (ResultTooLarge("40 MB"), "result_too_large", "answered too much (40 MB)"),
-        (Denied("reading only"), "denied", "was not called (reading only)"),
-        (SelfReference("in a circle"), "unavailable", "is unavailable (in a circle)"),
-        (NotSent("no ghp_abcdefghijklmnopqrstuvwxyz0123456789"), "unavailable", "is unavailable (no "),
-    ],
-)
-def test_failures_have_words_and_a_code(problem, code, words):
-    text = failure_text("up", problem)
-    assert text.startswith(f'remora: server "up" {words}')
-    assert "ghp_abcdef" not in text
-    data = failure_data("up", "t", problem, "trace")
-    assert (data["code"], data["retryable"], data["trace_id"]) == (code, problem.retryable, "trace")
-    assert data["retry_after_ms"] == (4400 if problem.retry_after else None)
 
 
 def test_only_text_counts_as_text():

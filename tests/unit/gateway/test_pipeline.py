@@ -7,15 +7,17 @@ import pytest
 from tests.unit.gateway.fakes import FakeFront, catalog, source, tool
 
 from remora.gateway.pipeline import Call, Pipeline
+from remora.gateway.view import View
 
 ENTRY = catalog(source(tools=[tool("echo")])).tools["up__echo"]
-CALL = Call(ENTRY, {"text": "x"}, "what", FakeFront())
+CALL = Call(ENTRY, {"text": "x"}, "what", FakeFront(), View())
 
 
 class Append:
     def __init__(self, name, *, after=None):
         self.name = name
         self.after = after
+        self.keeps_time = False
 
     async def __call__(self, call, result):
         if self.after is not None:

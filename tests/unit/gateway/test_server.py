@@ -131,7 +131,9 @@ async def test_every_setting_is_known_to_be_one_or_the_other():
              "max_retries", "reconnect_delay_seconds", "max_reconnect_delay_seconds", "max_in_flight",
              "breaker_failures", "breaker_reset_seconds", "trust_annotations", "enabled", "prefix", "bare_names",
              "start", "idle_stop_minutes", "projects", "instructions", "catalog_mode", "max_description_chars",
-             "structured", "tools"}  # fmt: skip
+             "structured", "tools", "compression", "clean", "min_tokens", "max_result_tokens", "max_result_chars",
+             "verbatim_max_tokens", "chars_per_token", "relevance", "hybrid", "selective", "progressive", "llm", "local",
+             "cache_policy", "cache_ttl_seconds", "invalidates"}  # fmt: skip
     assert set(ServerConfig.model_fields) == later | set(CONNECTION)
 
 

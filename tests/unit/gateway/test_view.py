@@ -109,7 +109,7 @@ def test_structured_content_that_is_dropped_is_not_promised():
     lists = {"up": {"tools": [tool("x", outputSchema={"type": "object"})]}}
     dropped = build({"up": {"structured": "drop"}}, lists)
     assert "outputSchema" not in only(dropped)
-    assert dropped.drops_structured(dropped.callable["up__x"])
+    assert dropped.structured(dropped.callable["up__x"]) == "drop"
     kept = build({"up": {"structured": "drop", "tools": {"x": {"structured": "preserve"}}}}, lists)
     assert "outputSchema" in only(kept)
 

@@ -82,7 +82,7 @@ class RemoraTool:
     async def call(self, name: str, arguments: Params, front: Front) -> Params:
         given = dict(arguments)
         action = given.pop("action", None)
-        if action not in ACTIONS:
+        if not isinstance(action, str) or action not in ACTIONS:
             return failure(f"action must be one of {', '.join(ACTIONS)}")
         try:
             result = await run(self._context_of(front), ACTIONS[action], given)

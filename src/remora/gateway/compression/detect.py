@@ -44,7 +44,7 @@ _LOG_LINE = re.compile(
 )
 _TEST_LINE = re.compile(
     r"::\S+ ERROR\b|\b\S+ (?:PASSED|FAILED|SKIPPED)\b|^(?:ok|not ok) \d+|^E   |^={5,}|^-{3,} \w|^FAILED "
-    r"|^\s+[✓✗✕×●] |^(?:PASS|FAIL) "
+    r"|^\s+[\u2713\u2717\u2715×●] |^(?:PASS|FAIL) "
     r"|^\S+\(?\d+[,:]\d+\)?:? (?:error|warning)|^\S+:\d+:\d+: (?:[A-Z]+\d+|error|warning|note)|^  *copying |^running "
     r"|^(?:npm|pip|error|warning)\b.*[:!]|^Collecting |^ +Compiling |^make\[?\d*|^\[ *\d+%\]"
 )

@@ -1,4 +1,4 @@
-"""Blocks of lines that come again word for word: marked and numbered where they first stand, named where they return."""
+"""Blocks of lines that come again word for word: marked and numbered where they first stand, named later."""
 
 from __future__ import annotations
 
