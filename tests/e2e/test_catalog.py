@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.support import data_tools  # noqa: F401  (it registers more tools)
 from tests.support.client import Client, Failure, text
 from tests.support.control import Control
 from tests.support.fronts import front, same
