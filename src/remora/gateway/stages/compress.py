@@ -113,13 +113,13 @@ def _report(call: Call, made: Reduced) -> None:
     report.tokens_in = (report.tokens_in or 0) + made.tokens_in
     report.tokens_out = (report.tokens_out or 0) + made.tokens_out
     report.ms_compress = (report.ms_compress or 0.0) + made.ms
+    if made.strategy.endswith("_fallback"):
+        report.fallback = made.strategy.rpartition("→")[2]
     if made.text is None:
         return
     report.strategy = made.strategy
     report.units_total = (report.units_total or 0) + made.units_total
     report.units_kept = (report.units_kept or 0) + made.units_kept
-    if made.strategy.endswith("_fallback"):
-        report.fallback = made.strategy.rpartition("→")[2]
     settings: Any = call.view.results(call.entry)
     asked = Order(settings, call.entry.original, call.arguments, "", call.context_query).asked
     report.query_source = asked[1] or None
