@@ -15,7 +15,7 @@ from remora.app import App, new_token, opened, watcher
 from remora.config.load import Loaded, Paths, load
 from remora.config.problems import Problem
 from remora.config.watch import Reload
-from remora.gateway.session import LOCAL_USER, Principal, Session
+from remora.gateway.session import LOCAL_USER, Principal, Session, ViewKey
 from remora.storage.sqlite.connection import StateUnavailable
 
 GIT = '[servers.git]\ncommand = "/no/such/program"\nstart = "lazy"\n'

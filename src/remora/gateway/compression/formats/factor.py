@@ -57,7 +57,10 @@ def encode(table: Table) -> str:
     gone = missing_text(table, range(len(table.cells)))
     if gone:
         parts.append(gone)
-    rows = zip(zip(*values, strict=True), zip(*shown, strict=True), strict=True)
+    if kept:
+        rows = list(zip(zip(*values, strict=True), zip(*shown, strict=True), strict=True))
+    else:  # all rows are the same
+        rows = [((), ())] * len(table.cells)
     body = ",\n".join(f"[{joined(row, texts)}]" for row, texts in rows)
     parts.append(f'"rows":[{body}]')
     return "{" + ",".join(parts) + "}"
