@@ -53,10 +53,11 @@ class Weights:
     rise: float = 0.1  # from what is headed to its heading
     rise_record: float = 0.7
     # how far a question is trusted
-    least_trust: float = 0.2
-    asking: float = 2.0
+    errand: float = 3.0  # words an errand has that says nothing of what is needed
     names: float = 2.0
+    question: float = 3.0
     enough: float = 2.0
+    peak: float = 6.0  # exponent: of an errand only what matches it best counts
 
 
 W = Weights()
@@ -276,10 +277,10 @@ def names_something(query: str) -> bool:
 
 
 def trust(query: str) -> float:
-    """How far to follow a question: errands say little about what is needed, names say much."""
-    words = {w for w in TOKEN.findall(query.lower()) if w not in STOP and len(w) > 1}
-    named = sum(1 for _ in _IDENTIFIER.finditer(query))
-    return min(1.0, max(W.least_trust, (len(words) - W.asking * len(words & ASKING) + W.names * named) / W.enough))
+    """How far to follow a question: errands say little about what is needed, names and questions say much."""
+    words = {w for w in TOKEN.findall(query.lower()) if w not in STOP and len(w) > 1} - ASKING
+    said = len(words) + W.names * sum(1 for _ in _IDENTIFIER.finditer(query)) + W.question * ("?" in query)
+    return min(1.0, max(0.0, (said - W.errand) / W.enough))
 
 
 def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | float = 1.0) -> tuple[Floats, Floats]:
@@ -298,5 +299,8 @@ def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | flo
         steady = W.plain * plain + W.prior * prior + W.rare * words.rare + W.shape * units.shape.odd
         steady = steady + W.error * (2 * words.trouble + words.suspect)
         followed = trust(query)
-        score = followed * (asked + steady) + (1 - followed) * plain
+        # of an errand the best matches reach the level of what stands out anyway: what says little costs little
+        standing = float(np.sort(plain)[-max(1, units.n // 10) :].mean())
+        errand = plain + max(standing, 0.0) * (asked / asked.max()) ** W.peak
+        score = followed * (asked + steady) + (1 - followed) * errand
     return np.round(score * units.shape.repeat, 4), np.round(plain * units.shape.repeat, 4)
