@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from remora.gateway.compression.deadline import check
 from remora.gateway.compression import unusual
 from remora.gateway.compression.words import ASKING, CHUNK, JOINED, STOP, TOKEN, forms, stem, table
 
@@ -116,6 +117,8 @@ class Units:
         """How well each unit answers the question, by its own words and by those around it."""
         import numpy as np
 
+        check()
+
         rows = [*self._exact(query), *self._phrases(query), *self._quoted(query)]
         ids = np.array(sorted(self._ids(query)), dtype=np.int64)
         if len(ids):
@@ -155,6 +158,7 @@ class Units:
         tokens = [t.casefold() for t in TOKEN.findall(query)]
         rows = []
         for a, b in sorted(set(itertools.pairwise(tokens))):
+            check()
             both = set(self.words.forms.get(a, ())) & set(self.words.forms.get(b, ()))
             if not both or len(both) > COMMON * self.n + 3 or (a in ASKING and b in STOP):
                 continue

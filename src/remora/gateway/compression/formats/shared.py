@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from remora.gateway.compression.deadline import check
 from remora.gateway.compression.formats.values import dump
 
 HEAD = "# rem-shared: lines between @( [a, b] and @) begin with a and end with b"
@@ -21,6 +22,7 @@ def encode(text: str) -> str:
     out, at = [HEAD], 0
     while at < len(lines):
         count, before, after = _group(lines, at)
+        check()
         if count < 3:
             out.append(f"{PLAIN}{lines[at]}" if lines[at].startswith((OPEN, CLOSE, PLAIN)) else lines[at])
             at += 1
