@@ -83,10 +83,11 @@ def compress(
 
     Raises TimeIsUp (a TimeoutError) when it is not done by `deadline`, a time of `time.monotonic`.
     """
+    hints = Hints(mime, tool, arguments or {}, kind, verbatim)
     with limit(deadline):
         return _compressed(
-            text, budget_chars, budget_tokens, ratio, query, strategy, Hints(mime, tool, arguments or {}, kind, verbatim),
-            model, pointer, options or Options(), switches,
+            text, budget_chars, budget_tokens, ratio, query, strategy, hints, model,
+            pointer, options or Options(), switches,
         )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from remora.gateway.compression.deadline import check
 from remora.gateway.compression import unusual
+from remora.gateway.compression.deadline import check
 from remora.gateway.compression.words import ASKING, CHUNK, JOINED, STOP, TOKEN, forms, stem, table
 
 if TYPE_CHECKING:

@@ -116,6 +116,8 @@ def read(texts: Sequence[str]) -> Reading:
     ids: list[Sequence[int]] = []
     trouble: list[Set[str]] = []
     suspect: list[Set[str]] = []
+    bad: Set[str]
+    odd: Set[str]
     for i, text in enumerate(watched(texts)):
         names = CHUNK.findall(text)
         if len(names) == 1 and not names[0].isdigit():  # most units of a list of names: nothing to bring together

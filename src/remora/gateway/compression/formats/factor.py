@@ -58,7 +58,8 @@ def encode(table: Table) -> str:
     if gone:
         parts.append(gone)
     rows = zip(zip(*values, strict=True), zip(*shown, strict=True), strict=True)
-    body = ",\n".join(f"[{joined(row, texts)}]" for row, texts in rows)
+    lines = [f"[{joined(row, texts)}]" for row, texts in rows] or ["[]"] * len(table.cells)
+    body = ",\n".join(lines)
     parts.append(f'"rows":[{body}]')
     return "{" + ",".join(parts) + "}"
 
@@ -83,9 +84,7 @@ def _within(
         at = column[0].find(inner)
         while at >= 0:
             before, after = column[0][:at], column[0][at + len(inner) :]
-            if all(
-                isinstance(c, str) and v == f"{before}{c}{after}" for v, c in zip(column, cells, strict=True)
-            ):
+            if all(isinstance(c, str) and v == f"{before}{c}{after}" for v, c in zip(column, cells, strict=True)):
                 return other, before, after
             at = column[0].find(inner, at + 1)
     return None

@@ -168,7 +168,6 @@ class _Page:
         elif name in _BLOCK:
             self._break(2 if name in ("p", "table", "blockquote", "section", "article") else 1)
 
-
     def _end_row(self, cells: list[int]) -> None:
         """A row with one filled cell is layout, not data: no empty cells beside it."""
         parts = ["".join(self.out[a:b]) for a, b in zip(cells, [*cells[1:], None], strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from remora.gateway.compression.deadline import STEP, check, watched
 from remora.gateway.compression.formats import table as tables
-from remora.gateway.compression.formats.values import Number, dump
+from remora.gateway.compression.formats.values import Number, count_values, dump, is_small
 from remora.gateway.compression.lines import LONG, cut_points
 
 GAP = "…"
@@ -46,7 +46,7 @@ class Document:
     """
 
     def __init__(self, value: Any) -> None:
-        self._coarse = _count_values(value, MANY) >= MANY
+        self._coarse = count_values(value, MANY) >= MANY
         self.nodes: list[Node] = []
         self.units: list[Unit] = []
         self.texts: list[str] = []
@@ -60,7 +60,7 @@ class Document:
         if me % STEP == 0:
             check()
         label = f"{key} " if key is not None else ""
-        if isinstance(value, (dict, list)) and value and not (self._coarse and depth and _is_small(value)):
+        if isinstance(value, (dict, list)) and value and not (self._coarse and depth and is_small(value, SMALL)):
             table = tables.as_table(value) if isinstance(value, list) else None
             kind = "table" if table else "object" if isinstance(value, dict) else "array"
             self.nodes.append(Node(value, key, parent, depth, kind, table=table))
@@ -140,27 +140,6 @@ class Document:
         nodes = self.nodes
         can = [nodes[unit.node].kind in ("scalar", "text", "row") for unit in self.units]
         return [i for i in order if can[i]]
-
-
-def _count_values(value: Any, most: int) -> int:
-    """Members at all depths, counted no further than `most`."""
-    count, left = 0, [value] if isinstance(value, (dict, list)) else []
-    while left and count < most:
-        at = left.pop()
-        count += len(at)
-        left += [v for v in _members(at) if v and isinstance(v, (dict, list))]
-    return count
-
-
-def _is_small(value: Any) -> bool:
-    """A few scalars side by side, no longer than a line."""
-    if len(value) > SMALL // 8 or any(isinstance(v, (dict, list)) and v for v in _members(value)):
-        return False
-    return len(dump(value)) <= SMALL
-
-
-def _members(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value
 
 
 def _is_long(value: Any) -> bool:

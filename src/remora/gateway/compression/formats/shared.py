@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 
 from remora.gateway.compression.deadline import check
+from remora.gateway.compression.formats.table import common_prefix
 from remora.gateway.compression.formats.values import dump
 
 HEAD = "# rem-shared: lines between @( [a, b] and @) begin with a and end with b"
@@ -43,11 +43,11 @@ def _group(lines: Sequence[str], at: int) -> tuple[int, str, str]:
     most = LEAST
     for n, line in enumerate(lines[at + 1 : at + AHEAD], 2):
         if n == 2:
-            before = os.path.commonprefix([before, line])
-            after = os.path.commonprefix([lines[at][len(before) :][::-1], line[len(before) :][::-1]])[::-1]
+            before = common_prefix([before, line])
+            after = common_prefix([lines[at][len(before) :][::-1], line[len(before) :][::-1]])[::-1]
         elif not line.startswith(before) or not line.endswith(after) or len(line) < len(before) + len(after):
-            before = os.path.commonprefix([before, line])
-            after = os.path.commonprefix([after[::-1], line[len(before) :][::-1]])[::-1]
+            before = common_prefix([before, line])
+            after = common_prefix([after[::-1], line[len(before) :][::-1]])[::-1]
         before = before[: len(before) - len(_WORD_END.search(before)[0])]  # type: ignore[index]
         after = after[len(_WORD_START.match(after)[0]) :]  # type: ignore[index]
         if len(before) + len(after) < 4:
