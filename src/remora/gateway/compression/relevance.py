@@ -65,6 +65,10 @@ W = Weights()
 REACH = 4  # lines to either side
 COMMON = 0.3  # share of the units above which a match tells nothing
 _QUOTES = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|`([^`]+)`|“([^”]+)”")
+_EXTREME = re.compile(
+    r"(?i)\b(?:largest|highest|biggest|greatest|longest|slowest|most|maxim\w+|max|peak|lowest|smallest|shortest|fastest|least"
+    r"|minim\w+|min|outliers?|extremes?|unusual\w*|anomal\w+)\b"
+)
 _IDENTIFIER = re.compile(r"\w*\d\w*|\w+(?:[._:/=]+\w+)+|[a-z]+[A-Z]\w*|[\"'`][^\"'`]+[\"'`]")
 
 
@@ -299,6 +303,8 @@ def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | flo
     score = plain
     asked = units.answers(query) * weight if query else None
     if query and asked is not None and asked.any():
+        if _EXTREME.search(query):
+            asked = asked + asked.max() * units.shape.outlier
         words = units.words
         steady = W.plain * plain + W.prior * prior + W.rare * words.rare + W.shape * units.shape.odd
         steady = steady + W.error * (2 * words.trouble + words.suspect)
