@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from remora import compress
 from remora.gateway.compression.clean import clean
-from remora.gateway.compression.formats import forms, table
+from remora.gateway.compression.formats import factor, forms, repeats, shared, table
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 from remora.gateway.compression.strategies import BY_NAME
 from remora.gateway.compression.strategies.progressive import TOKEN
@@ -227,3 +227,32 @@ def test_odd_texts_are_no_trouble(name: str, source: str) -> None:
 def test_progressive_pages_carry_their_token() -> None:
     source = "\n".join(f"line {i} of many" for i in range(2000))
     assert TOKEN in compress(source, budget_chars=3000, strategy="progressive").text
+
+
+frames = st.lists(st.sampled_from([
+    "  File a.py, line 3, in run", "    return call(value)", "E   assert 1 == 2", "=" * 40, "", "@) odd", "#=1 odd",
+    "tests/a.py::test_one[x] PASSED   [ 10%]", "test a::b ... ok", "test a::c ... ok", "2026-01-02 error x",
+]), min_size=1, max_size=60).map("\n".join)  # fmt: skip
+
+
+@given(st.one_of(frames, text), st.sampled_from(["log", "test", "unknown", "gitlog", "grep"]))
+@profile
+def test_lines_in_a_shorter_form_come_back(source: str, kind: str) -> None:
+    made = forms.encode(source, kind)
+    assert made is None or forms.decode(made) == source
+
+
+@given(frames)
+@profile
+def test_repeats_and_shared_ends_alone_come_back(source: str) -> None:
+    for form in (repeats, shared):
+        made = form.encode(source)
+        assert made == source or form.decode(made) == source
+
+
+@given(rows)
+@profile
+def test_factored_columns_come_back(value: list[dict[str, Any]]) -> None:
+    found = table.as_table(parse(json.dumps(value)))
+    if found is not None:
+        assert table.decode(json.loads(factor.encode(found))) == value

@@ -9,6 +9,7 @@ from typing import Any
 from remora.gateway.compression import fallback, strategies
 from remora.gateway.compression.budget import Budget, by_model
 from remora.gateway.compression.clean import Switches, clean
+from remora.gateway.compression.deadline import limit
 from remora.gateway.compression.detect import Hints, detect
 from remora.gateway.compression.formats.forms import minified
 from remora.gateway.compression.formats.json import with_remark
@@ -76,10 +77,25 @@ def compress(
     pointer: str | None = POINTER,
     options: Options | None = None,
     switches: Switches | None = None,
+    deadline: float | None = None,
 ) -> Compressed:
-    """`text` within the budget, by the named strategy; without any budget, that of the model's tier."""
-    name = strategies.canonical(strategy)
+    """`text` within the budget, by the named strategy; without any budget, that of the model's tier.
+
+    Raises TimeIsUp (a TimeoutError) when it is not done by `deadline`, a time of `time.monotonic`.
+    """
     hints = Hints(mime, tool, arguments or {}, kind, verbatim)
+    with limit(deadline):
+        return _compressed(
+            text, budget_chars, budget_tokens, ratio, query, strategy, hints, model,
+            pointer, options or Options(), switches,
+        )  # fmt: skip
+
+
+def _compressed(
+    text: str, budget_chars: int | None, budget_tokens: int | None, ratio: float | None, query: str | None,
+    strategy: str, hints: Hints, model: str, pointer: str | None, options: Options, switches: Switches | None,
+) -> Compressed:  # fmt: skip
+    name = strategies.canonical(strategy)
     found = detect(text, hints)
     if ratio is not None:
         budget_chars = min(int(ratio * len(text)), budget_chars if budget_chars is not None else len(text))
@@ -97,7 +113,7 @@ def compress(
         hints,
         handle,
         pointer,
-        options or Options(),
+        options,
     )
     draft = _within(job, budget, name, model)
     removed = cleaned.lossy and draft.complete
@@ -116,18 +132,18 @@ def _within(job: Job, budget: Budget, name: str, model: str) -> Draft:
     """The strategy's text if it holds the budget, else less of it, else the cut of last resort."""
     if name == "none":
         return Draft(job.text, "none", 1, 1)
-    limit = budget.in_chars(job.kind, model)
+    room = budget.in_chars(job.kind, model)
     if name in ("auto", "llm_summary") or name not in ("selective", "progressive", "hybrid", "lossless"):
         whole = _whole(job, budget, model)
         if whole is not None:
             return whole
     for attempt in range(4):
-        draft = assembled(run(narrowed(job, limit), name), narrowed(job, limit))
+        draft = assembled(run(narrowed(job, room), name), narrowed(job, room))
         if sound(draft, job) and budget.fits(draft.body, job.kind, model):
             return draft
-        limit = limit * 85 // 100 if attempt else _rescaled(limit, budget, draft.body, job.kind, model)
+        room = room * 85 // 100 if attempt else _rescaled(room, budget, draft.body, job.kind, model)
     label = f"{draft.label}→headtail_fallback"
-    cut = assembled(fallback.head_tail(narrowed(job, limit)), narrowed(job, limit))
+    cut = assembled(fallback.head_tail(narrowed(job, room)), narrowed(job, room))
     if sound(cut, job) and budget.fits(cut.body, job.kind, model):
         return replace(cut, label=label)
     return replace(fallback.marker_alone(job), label=label)

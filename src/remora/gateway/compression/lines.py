@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from remora.gateway.compression.deadline import watched
+
 _VARYING = re.compile(r"[0-9a-fA-F]{6,}|\d+(?:[.:,-]\d+)*")
 _WANTS_CODE = re.compile(
     r"(?i)\b(?:command|code|example|snippet|sample|usage|syntax|invocation|call|install|typed?)s?\b"
@@ -157,7 +159,7 @@ def choose(
     for i in forced:
         if i not in kept:
             add(i)
-    for i in order:
+    for i in watched(order):
         if left < 8:
             break
         if i in kept:

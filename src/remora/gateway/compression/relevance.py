@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from remora.gateway.compression import unusual
+from remora.gateway.compression.deadline import check
 from remora.gateway.compression.words import ASKING, CHUNK, JOINED, STOP, TOKEN, forms, stem, table
 
 if TYPE_CHECKING:
@@ -53,16 +54,21 @@ class Weights:
     rise: float = 0.1  # from what is headed to its heading
     rise_record: float = 0.7
     # how far a question is trusted
-    least_trust: float = 0.2
-    asking: float = 2.0
+    errand: float = 3.0  # words an errand has that says nothing of what is needed
     names: float = 2.0
+    question: float = 3.0
     enough: float = 2.0
+    peak: float = 6.0  # exponent: of an errand only what matches it best counts
 
 
 W = Weights()
 REACH = 4  # lines to either side
 COMMON = 0.3  # share of the units above which a match tells nothing
 _QUOTES = re.compile(r"\"([^\"]+)\"|(?<!\w)'([^']+)'(?!\w)|`([^`]+)`|“([^”]+)”")
+_EXTREME = re.compile(
+    r"(?i)\b(?:largest|highest|biggest|greatest|longest|slowest|most|maxim\w+|max|peak|lowest|smallest|shortest|fastest|least"
+    r"|minim\w+|min|outliers?|extremes?|unusual\w*|anomal\w+)\b"
+)
 _IDENTIFIER = re.compile(r"\w*\d\w*|\w+(?:[._:/=]+\w+)+|[a-z]+[A-Z]\w*|[\"'`][^\"'`]+[\"'`]")
 
 
@@ -115,6 +121,8 @@ class Units:
         """How well each unit answers the question, by its own words and by those around it."""
         import numpy as np
 
+        check()
+
         rows = [*self._exact(query), *self._phrases(query), *self._quoted(query)]
         ids = np.array(sorted(self._ids(query)), dtype=np.int64)
         if len(ids):
@@ -154,6 +162,7 @@ class Units:
         tokens = [t.casefold() for t in TOKEN.findall(query)]
         rows = []
         for a, b in sorted(set(itertools.pairwise(tokens))):
+            check()
             both = set(self.words.forms.get(a, ())) & set(self.words.forms.get(b, ()))
             if not both or len(both) > COMMON * self.n + 3 or (a in ASKING and b in STOP):
                 continue
@@ -276,10 +285,10 @@ def names_something(query: str) -> bool:
 
 
 def trust(query: str) -> float:
-    """How far to follow a question: errands say little about what is needed, names say much."""
-    words = {w for w in TOKEN.findall(query.lower()) if w not in STOP and len(w) > 1}
-    named = sum(1 for _ in _IDENTIFIER.finditer(query))
-    return min(1.0, max(W.least_trust, (len(words) - W.asking * len(words & ASKING) + W.names * named) / W.enough))
+    """How far to follow a question: errands say little about what is needed, names and questions say much."""
+    words = {w for w in TOKEN.findall(query.lower()) if w not in STOP and len(w) > 1} - ASKING
+    said = len(words) + W.names * sum(1 for _ in _IDENTIFIER.finditer(query)) + W.question * ("?" in query)
+    return min(1.0, max(0.0, (said - W.errand) / W.enough))
 
 
 def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | float = 1.0) -> tuple[Floats, Floats]:
@@ -294,9 +303,14 @@ def ranking(units: Units, query: str | None, prior: Floats, weight: Floats | flo
     score = plain
     asked = units.answers(query) * weight if query else None
     if query and asked is not None and asked.any():
+        if _EXTREME.search(query):
+            asked = asked + asked.max() * units.shape.outlier
         words = units.words
         steady = W.plain * plain + W.prior * prior + W.rare * words.rare + W.shape * units.shape.odd
         steady = steady + W.error * (2 * words.trouble + words.suspect)
         followed = trust(query)
-        score = followed * (asked + steady) + (1 - followed) * plain
+        # of an errand the best matches reach the level of what stands out anyway: what says little costs little
+        standing = float(np.sort(plain)[-max(1, units.n // 10) :].mean())
+        errand = plain + max(standing, 0.0) * (asked / asked.max()) ** W.peak
+        score = followed * (asked + steady) + (1 - followed) * errand
     return np.round(score * units.shape.repeat, 4), np.round(plain * units.shape.repeat, 4)

@@ -6,9 +6,10 @@ import collections
 import functools
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
+from remora.gateway.compression.deadline import watched
 from remora.gateway.compression.words import CHUNK, TOKEN, Table, parts, stem, table
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?|(?<=[a-zA-Z_=-])\d+(?:\.\d+)?")
 _VARYING = re.compile(r"[0-9a-f]{6,}|\d+")
 _VARYING_OR_QUOTED = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'|[0-9a-f]{6,}|\d+')
 _NONE: frozenset[str] = frozenset()
+_UNKNOWN = (-1,)  # the ids of a unit without known words
 
 
 class Chunk(NamedTuple):
@@ -71,6 +73,8 @@ class Chunks:
     def _token(self, token: str) -> Chunk:
         found = self._tokens.get(token)
         if found is None:
+            if token.isdigit():  # numbers seldom come again
+                return Chunk(alone := frozenset((token,)), alone)
             if len(self._tokens) >= self.MOST:
                 self._tokens.clear()
             found = self._tokens[token] = self._read(token)
@@ -79,8 +83,6 @@ class Chunks:
     def _read(self, token: str) -> Chunk:
         low = token.casefold()
         alone = frozenset((low,))
-        if token.isdigit():
-            return Chunk(alone, alone)
         inner = parts(token)
         every = alone.union(stem(p) for p in inner if len(p) > 2 or not p.isascii())
         ids = self._table.ids_of(inner) if self._table else ()
@@ -98,7 +100,7 @@ class Reading(NamedTuple):
     """The words of all units: where each form stands, the table's ids of each unit, and three measures."""
 
     forms: dict[str, list[int]]
-    ids: list[list[int]]
+    ids: list[Sequence[int]]
     rare: Floats
     trouble: Floats
     suspect: Floats
@@ -110,29 +112,21 @@ def read(texts: Sequence[str]) -> Reading:
     known: dict[str, Chunk] = {}
     take_apart = chunks().of
     found: dict[str, list[int]] = collections.defaultdict(list)
-    plain: list[set[str]] = []
-    ids: list[list[int]] = []
-    trouble: list[set[str]] = []
-    suspect: list[set[str]] = []
-    for i, text in enumerate(texts):
-        mine: set[str] = set()
-        low: set[str] = set()
-        near: list[int] = []
-        bad: set[str] = set()
-        odd: set[str] = set()
-        for name in CHUNK.findall(text):
-            chunk = known.get(name)
-            if chunk is None:
-                chunk = known[name] = take_apart(name)
-            low |= chunk.low
-            mine |= chunk.forms
-            near += chunk.ids
-            if chunk.trouble:
-                bad |= chunk.trouble
-            if chunk.suspect:
-                odd |= chunk.suspect
+    plain: list[Set[str]] = []
+    ids: list[Sequence[int]] = []
+    trouble: list[Set[str]] = []
+    suspect: list[Set[str]] = []
+    bad: Set[str]
+    odd: Set[str]
+    for i, text in enumerate(watched(texts)):
+        names = CHUNK.findall(text)
+        if len(names) == 1 and not names[0].isdigit():  # most units of a list of names: nothing to bring together
+            chunk = known.get(names[0]) or known.setdefault(names[0], take_apart(names[0]))
+            mine, low, near, bad, odd = chunk.forms, chunk.low, chunk.ids, chunk.trouble, chunk.suspect
+        else:
+            mine, low, near, bad, odd = _together(names, known, take_apart)
         plain.append(low)
-        ids.append(near or [-1])
+        ids.append(near or _UNKNOWN)
         trouble.append(bad)
         suspect.append(odd)
         for form in mine:
@@ -143,7 +137,34 @@ def read(texts: Sequence[str]) -> Reading:
     return Reading(found, ids, rare, _rated(trouble), _rated(suspect))
 
 
-def _rated(hits: Sequence[set[str]]) -> Floats:
+def _together(
+    names: Sequence[str], known: dict[str, Chunk], take_apart: Callable[[str], Chunk]
+) -> tuple[Set[str], Set[str], Sequence[int], Set[str], Set[str]]:
+    """The words of one unit: forms, plain words, ids, words of trouble and of suspicion."""
+    mine: set[str] = set()
+    low: set[str] = set()
+    near: list[int] = []
+    bad: Set[str] = _NONE
+    odd: Set[str] = _NONE
+    for name in names:
+        if name.isdigit():
+            low.add(name)
+            mine.add(name)
+            continue
+        chunk = known.get(name)
+        if chunk is None:
+            chunk = known[name] = take_apart(name)
+        low |= chunk.low
+        mine |= chunk.forms
+        near += chunk.ids
+        if chunk.trouble:
+            bad = bad | chunk.trouble
+        if chunk.suspect:
+            odd = odd | chunk.suspect
+    return low if len(mine) == len(low) else mine, low, near, bad, odd
+
+
+def _rated(hits: Sequence[Set[str]]) -> Floats:
     """1 for a unit with such a word, less where the word is common in this document."""
     import numpy as np
 
@@ -171,7 +192,7 @@ def shape(texts: Sequence[str]) -> Shape:
     nth: collections.Counter[str] = collections.Counter()
     first, repeat = [], []
     seen: set[str] = set()
-    for text, kind in zip(texts, loose, strict=True):
+    for text, kind in watched(zip(texts, loose, strict=True)):
         nth[kind] += 1
         first.append(1 / nth[kind])
         bare = text.strip()
@@ -189,7 +210,7 @@ def shape(texts: Sequence[str]) -> Shape:
 def _blotted(mask: re.Pattern[str], texts: Sequence[str]) -> list[str]:
     """In one go where the texts can be told apart afterwards."""
     if any("\n" in t for t in texts):
-        return [mask.sub("#", t) for t in texts]
+        return [mask.sub("#", t) for t in watched(texts)]
     return mask.sub("#", "\n".join(texts)).split("\n") if texts else []
 
 
@@ -202,7 +223,7 @@ def _outliers(texts: Sequence[str], masked: list[str], count: collections.Counte
     for i, kind in enumerate(masked):
         if count[kind] >= 12 and "#" in kind:
             shapes[kind].append(i)
-    for rows in shapes.values():
+    for rows in watched(shapes.values()):
         numbers = [_NUMBER.findall(texts[i]) for i in rows]
         width = min(len(x) for x in numbers)
         if not width or width > 40:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,12 @@ from remora.gateway.compression.formats import table as tables
 from remora.gateway.compression.formats.layouts import layout_of
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 from remora.gateway.compression.job import ranked
-from remora.gateway.compression.lines import LONG, partial
+from remora.gateway.compression.lines import LONG, Piece, partial
 from remora.gateway.compression.sections import join
 from remora.gateway.compression.strategies import extract_fields, truncate
+
+DENSE, BRIEF = 100.0, 0.5  # length and exponent of the preference for short units: more answers find room
+REPEATED = 40  # characters of a sentence that is not said twice
 
 
 def search(text: str, kind: str, question: str, limit: int, seen: str = "") -> str:
@@ -31,28 +35,68 @@ def search(text: str, kind: str, question: str, limit: int, seen: str = "") -> s
 
 
 def _search_lines(text: str, kind: str, question: str, limit: int, seen: str) -> str:
+    import numpy as np
+
     lines = text.split("\n")
     layout = replace(layout_of(kind, lines, Hints()), lines=lines)  # its structure, but every line as it is stored
     units, score, _ = truncate.scored(layout, question)
     shown = {_bare(line) for line in seen.split("\n")}
+    first_of = truncate.firsts(units)
     chosen: dict[int, list[int]] = {}
-    left, total = limit - 40, 0
-    for i in ranked(score):
+    told: set[str] = set()
+    total = 0
+    left = limit - 40
+
+    def take(i: int) -> None:
+        nonlocal left
+        unit = units[i]
+        said = _sentences(lines[unit.line][unit.start : unit.end])
+        new = sum(len(s) for s in said if s not in told)
+        cost = new + 8 + 16 * (new < len(lines[unit.line]))
+        if cost <= left:
+            left -= cost
+            told.update(s for s in said if len(s) >= REPEATED)
+            chosen.setdefault(unit.line, []).append(i)
+
+    size = np.array([u.end - u.start for u in units])
+    for i in ranked(score * (1 + size / DENSE) ** -BRIEF):
         unit = units[i]
         if not lines[unit.line].strip() or _bare(lines[unit.line]) in shown:
             continue
         total += 1
-        cost = unit.end - unit.start + 8 + 16 * (unit.end - unit.start < len(lines[unit.line]))
-        if cost <= left and left > 0:
-            left -= cost
-            chosen.setdefault(unit.line, []).append(i)
+        if i in chosen.get(unit.line, ()):
+            continue
+        take(i)
+        if unit.line in chosen:  # whose value it is
+            for line in layout.company(unit.line):
+                if line not in chosen:
+                    take(first_of[line])
     best = {line: max(float(score[i]) for i in mine) for line, mine in chosen.items()}
     out = []
+    told.clear()
     for block in sorted(_blocks(sorted(chosen)), key=lambda b: -max(best[line] for line in b)):
         for line in block:
             parts = [units[i] for i in sorted(chosen[line])]
-            out.append(f"{line + 1}:{partial(lines[line], parts)}")
+            out.append(f"{line + 1}:{partial(lines[line], _new(lines[line], parts, told))}")
     return "\n".join([*out, f"[rem: {len(out):,} of {total:,} lines]"])[:limit] if out else ""
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.?!] )", text)
+
+
+def _new(line: str, parts: Sequence[Piece], told: set[str]) -> list[Piece]:
+    """The parts without the sentences other lines have said already: messages of tools repeat their advice."""
+    found: list[Piece] = []
+    for part in parts:
+        at = part.start
+        for said in _sentences(line[part.start : part.end]):
+            if said not in told:
+                found.append(Piece(part.line, at, at + len(said)))
+            at += len(said)
+            if len(said) >= REPEATED:
+                told.add(said)
+    return found
 
 
 def _bare(line: str) -> str:

@@ -57,11 +57,9 @@ def encode(table: Table) -> str:
     gone = missing_text(table, range(len(table.cells)))
     if gone:
         parts.append(gone)
-    if kept:
-        rows = list(zip(zip(*values, strict=True), zip(*shown, strict=True), strict=True))
-    else:  # all rows are the same
-        rows = [((), ())] * len(table.cells)
-    body = ",\n".join(f"[{joined(row, texts)}]" for row, texts in rows)
+    rows = zip(zip(*values, strict=True), zip(*shown, strict=True), strict=True)
+    lines = [f"[{joined(row, texts)}]" for row, texts in rows] or ["[]"] * len(table.cells)
+    body = ",\n".join(lines)
     parts.append(f'"rows":[{body}]')
     return "{" + ",".join(parts) + "}"
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from remora.gateway.compression.formats import factor, repeats, table, testrun
+from remora.gateway.compression.formats import factor, repeats, shared, table, testrun
 from remora.gateway.compression.formats.table import common_prefix
 from remora.gateway.compression.formats.values import Unfaithful, dump, parse
 
@@ -17,7 +17,7 @@ _HIT = re.compile(r"^([^:\n]+):(\d+[:-].*)$", re.S)
 def encode(text: str, kind: str, factored: bool = True) -> str | None:
     """The shortest form that gives the text back, None if there is none.
 
-    Not `factored`: cells of tables stand as they are, which is longer and easier to read.
+    Not `factored`: cells of tables and lines stand as they are, which is longer and easier to read.
     """
     candidates: list[str] = []
     if kind == "json":
@@ -28,9 +28,10 @@ def encode(text: str, kind: str, factored: bool = True) -> str | None:
         candidates.append(by_file(text))
     if kind in ("log", "test"):
         candidates += [runs(text), prefixed(runs(text)), prefixed(text), testrun.encode(text)]
-    if kind in ("log", "test", "gitlog", "unknown"):
+    if factored and kind in ("log", "test", "gitlog", "unknown"):
         shortest = min([text, *candidates], key=len)
-        candidates += [repeats.encode(text), repeats.encode(shortest)]
+        once = repeats.encode(shortest)
+        candidates += [once, shared.encode(once), repeats.encode(shared.encode(shortest))]
     fit = [c for c in candidates if len(c) < len(text) and decode(c) == text]
     return min(fit, key=len, default=None)
 
@@ -46,6 +47,8 @@ def decode(text: str) -> str:
         return decode("\n".join(lines)) if known.get("runs") else "\n".join(lines)
     if head.startswith(repeats.HEAD):
         return decode(repeats.decode(text))
+    if head == shared.HEAD:
+        return decode(shared.decode(text))
     if head.startswith(testrun.HEAD):
         return testrun.decode(text)
     if head == "# rem-runs":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import re
 
+from remora.gateway.compression.deadline import watched
+
 _TOKEN = re.compile(
     r"<!--.*?(?:-->|$)|<!\[CDATA\[.*?(?:\]\]>|$)|<[!?][^>]*>"
     r"|<(?P<close>/?)(?P<name>[a-zA-Z][\w:-]*)(?P<attrs>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+)>|(?P<text>[^<]+)|(?P<lone><)",
@@ -56,7 +58,7 @@ class _Page:
     def read(self, text: str) -> None:
         self.anchors.update(_ANCHOR.findall(text))
         skip, depth = "", 0
-        for token in _TOKEN.finditer(text):
+        for token in watched(_TOKEN.finditer(text)):
             name = (token["name"] or "").lower()
             if skip:
                 if name == skip:

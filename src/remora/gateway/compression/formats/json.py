@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from remora.gateway.compression.deadline import STEP, check, watched
 from remora.gateway.compression.formats import table as tables
-from remora.gateway.compression.formats.values import Number, dump
+from remora.gateway.compression.formats.values import Number, count_values, dump, is_small
 from remora.gateway.compression.lines import LONG, cut_points
 
 GAP = "…"
 NAMES = ("name", "id", "title", "key", "number", "path", "slug", "label", "code", "package")
+MANY = 15_000  # values
+SMALL = 200  # characters
 STUB_ITEMS = 30  # characters reserved for the stub of an opened array
 
 
@@ -37,9 +40,13 @@ class Unit:
 
 
 class Document:
-    """The tree flattened in source order, ready to be scored and chosen from."""
+    """The tree flattened in source order, ready to be scored and chosen from.
+
+    Of a document with very many values small containers are chosen as a whole.
+    """
 
     def __init__(self, value: Any) -> None:
+        self._coarse = count_values(value, MANY) >= MANY
         self.nodes: list[Node] = []
         self.units: list[Unit] = []
         self.texts: list[str] = []
@@ -50,8 +57,10 @@ class Document:
 
     def _add(self, value: Any, key: str | None, parent: int, depth: int) -> int:
         me = len(self.nodes)
+        if me % STEP == 0:
+            check()
         label = f"{key} " if key is not None else ""
-        if isinstance(value, (dict, list)) and value:
+        if isinstance(value, (dict, list)) and value and not (self._coarse and depth and is_small(value, SMALL)):
             table = tables.as_table(value) if isinstance(value, list) else None
             kind = "table" if table else "object" if isinstance(value, dict) else "array"
             self.nodes.append(Node(value, key, parent, depth, kind, table=table))
@@ -73,7 +82,7 @@ class Document:
         return me
 
     def _rows(self, me: int, table: tables.Table, depth: int) -> None:
-        for r, row in enumerate(table.cells):
+        for r, row in enumerate(watched(table.cells)):
             node = len(self.nodes)
             self.nodes.append(Node(r, None, me, depth + 1, "row", table=table))
             self.nodes[me].children.append(node)
@@ -349,7 +358,7 @@ def select(
 
 def _fill(choice: Choice, order: Sequence[int], limit: float, nested: bool = False) -> None:
     units = choice.document.units
-    for unit in order:
+    for unit in watched(order):
         node, piece = units[unit].node, units[unit].piece
         if (piece in choice.pieces.get(node, ())) if piece >= 0 else node in choice.open:
             continue

@@ -1,10 +1,12 @@
-"""Blocks of lines that come again word for word: marked and numbered where they first stand, named later."""
+"""Blocks of lines that come again word for word: numbered where they first stand, named where they return."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+
+from remora.gateway.compression.deadline import STEP, check
 
 HEAD = "# rem-repeats: "
 _TOLD = "{0}{{N … {0}}} is block N, {0}=N says it again, {0}-NX is N times X"
@@ -55,6 +57,8 @@ def _returns(lines: Sequence[str]) -> list[tuple[int, int, int]]:
     found: list[tuple[int, int, int]] = []
     at = 0
     while at < len(lines):
+        if at % STEP == 0:
+            check()
         pair = (lines[at], lines[at + 1] if at + 1 < len(lines) else "")
         best, source = 0, -1
         for start in seen[pair][-8:]:

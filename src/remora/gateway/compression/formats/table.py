@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from remora.gateway.compression.deadline import check, watched
 from remora.gateway.compression.formats.values import Number, dump, joined
 
 _SEGMENT = re.compile(r'\["(?:[^"\\]|\\.)*"\]|[^.]+')
@@ -67,7 +68,7 @@ def as_table(rows: Sequence[Any], least: int = 4, longest: int = 400) -> Table |
     """None where columns would not pay: few rows, few common members, or large nested arrays."""
     if len(rows) < least or not all(isinstance(row, dict) and row for row in rows):
         return None
-    flat = [flatten(row) for row in rows]
+    flat = [flatten(row) for row in watched(rows)]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     if len(columns) > 64 or sum(map(len, flat)) < 0.6 * len(columns) * len(flat):
         return None
@@ -76,6 +77,7 @@ def as_table(rows: Sequence[Any], least: int = 4, longest: int = 400) -> Table |
     cells = [[row.get(name, MISSING) for name in columns] for row in flat]
     constant, prefix = {}, {}
     for i, name in enumerate(columns):
+        check()
         column = [row[i] for row in cells]
         if MISSING not in column and all(dump(v) == dump(column[0]) for v in column[1:]):
             constant[name] = column[0]

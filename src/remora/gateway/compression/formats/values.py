@@ -87,3 +87,24 @@ def dump(value: Any) -> str:
     if isinstance(value, list):
         return "[" + joined(value, list(map(dump, value))) + "]"
     return str(int(value)) if isinstance(value, int) else json.dumps(value)
+
+
+def count_values(value: Any, most: int) -> int:
+    """Members at all depths, counted no further than `most`."""
+    count, left = 0, [value] if isinstance(value, (dict, list)) else []
+    while left and count < most:
+        at = left.pop()
+        count += len(at)
+        left += [v for v in _members(at) if v and isinstance(v, (dict, list))]
+    return count
+
+
+def is_small(value: Any, most: int) -> bool:
+    """A few scalars side by side, no longer than a line."""
+    if len(value) > most // 8 or any(isinstance(v, (dict, list)) and v for v in _members(value)):
+        return False
+    return len(dump(value)) <= most
+
+
+def _members(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value

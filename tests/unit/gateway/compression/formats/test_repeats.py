@@ -1,33 +1,26 @@
 from __future__ import annotations
 
-import pytest
+from remora.gateway.compression.formats import repeats
 
-from remora.gateway.compression.formats.repeats import HEAD, decode, encode
-
-TRACE = ["Traceback of a thing that went wrong", '  File "a.py", line 1', "ValueError: no such value at all"]
+FRAME = "  File main.py, line 3, in run\n    return call(value)\n  File call.py, line 9, in call"
 
 
-def test_a_block_that_returns_is_named() -> None:
-    source = "\n".join([*TRACE, "between", *TRACE, "after", *TRACE])
-    shown = encode(source)
-    assert shown.count("ValueError") == 1
-    assert shown.startswith(HEAD)
-    assert decode(shown) == source
+def test_blocks_that_return_are_named() -> None:
+    text = f"one\n{FRAME}\ntwo\n{FRAME}\nthree\n{FRAME}\nend"
+    made = repeats.encode(text)
+    assert made.count("call.py") == 1
+    assert len(made.split("\n")) < len(text.split("\n")) + 1
+    assert repeats.decode(made) == text
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "\n".join([*TRACE, *TRACE, *TRACE[1:], "x", *TRACE[:2], *TRACE[:2]]),
-        "=" * 40 + "\n" + "-" * 12 + "\n",
-        "\n".join(["#{1", "#=1", "#}", *TRACE, *TRACE]),
-        "",
-    ],
-)
-def test_everything_comes_back(source: str) -> None:
-    assert decode(encode(source)) == source
+def test_blocks_that_overlap_are_cut_at_their_borders() -> None:
+    a, b, c = (f"{name} line of more than thirty characters" for name in "abc")
+    text = "\n".join([a, b, c, "x", b, c, "y", a, b, "z", a, b, c])
+    assert repeats.decode(repeats.encode(text)) == text
 
 
-def test_a_text_with_all_our_marks_stays() -> None:
-    source = "\n".join([*(f"{mark}=1" for mark in "#@%~^§"), *TRACE, *TRACE])
-    assert encode(source) == source
+def test_a_text_that_holds_the_marks_uses_others() -> None:
+    text = f"#=1\n{FRAME}\n#}}\n{FRAME}\n{'=' * 40} end {'=' * 40}"
+    made = repeats.encode(text)
+    assert made.startswith("# rem-repeats: @")
+    assert repeats.decode(made) == text
