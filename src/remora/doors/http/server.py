@@ -43,6 +43,7 @@ class HttpServer:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((http.host.strip("[]"), http.port))
+            bound.listen(socket.SOMAXCONN)  # now: who comes before we accept waits in line, and is not refused
         except OSError as problem:
             bound.close()
             raise UnavailableError(

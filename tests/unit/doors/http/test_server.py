@@ -68,6 +68,13 @@ def test_a_busy_port_is_named_and_no_other_is_taken(tmp_path: Path) -> None:
     assert refused.value.exit_code == 5
 
 
+def test_who_comes_before_we_accept_waits_in_line_and_nobody_else_can_have_the_port(tmp_path: Path) -> None:
+    server = HttpServer.bind(loaded(tmp_path), Surroundings())
+    with socket.create_connection(("127.0.0.1", server.port)), pytest.raises(UnavailableError):
+        HttpServer.bind(loaded(tmp_path, port=server.port), Surroundings())
+    server._socket.close()
+
+
 @pytest.mark.parametrize(
     ("host", "url"), [("127.0.0.1", "http://127.0.0.1:"), ("localhost", "http://localhost:"), ("::1", "http://[::1]:"),
                       ("[::1]", "http://[::1]:")]
