@@ -1,0 +1,144 @@
+"""What search keeps of every row in memory: a few bytes each, so that a filter is a mask and not a query.
+
+Rows are numbered by `rid`; arrays are indexed by it. About 13 bytes a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remora.model.memory import STATUSES
+from remora.model.search import Where
+from remora.storage.sqlite.opening import Connection
+
+Mask = NDArray[np.bool_]
+ABSENT, STATUS_BITS, SUPERSEDED = 255, 3, 4
+# Straight off the listing index: no row is read.
+HEADS = """SELECT rid, tenant, namespace, kind, base_kind, created_at, status, superseded_by IS NOT NULL,
+    expires_at, valid_from, valid_to FROM memories"""
+NEVER = np.iinfo(np.int64).max
+
+
+class Catalog:
+    """Namespace, kind, state and time of every row."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], int] = {}  # (tenant, namespace) → number
+        self._kinds: dict[tuple[str, str], int] = {}  # (kind, base kind) → number
+        self.size = 0
+        self._resize(1024)
+        self.bounds: dict[int, tuple[int, int, int]] = {}  # rid → expires, valid from, valid to
+        self._bound_arrays: tuple[NDArray[np.int64], ...] | None = None
+
+    def _resize(self, capacity: int) -> None:
+        old = self.size
+        fresh = (
+            np.zeros(capacity, np.uint16),
+            np.zeros(capacity, np.uint16),
+            np.full(capacity, ABSENT, np.uint8),
+            np.zeros(capacity, np.int64),
+        )
+        if old:
+            for new, held in zip(fresh, (self.namespace, self.kind, self.flags, self.created), strict=True):
+                new[:old] = held[:old]
+        self.namespace, self.kind, self.flags, self.created = fresh
+
+    def load(self, connection: Connection) -> None:
+        top = connection.execute("SELECT ifnull(max(rid), 0) FROM memories").fetchone()
+        self.size = 0
+        self.bounds.clear()
+        self._resize(int((top[0] + 1) * 1.25) + 1024)  # type: ignore[index]
+        cursor = connection.execute(HEADS)
+        while rows := list(islice(cursor, 50_000)):
+            self._put(rows)
+
+    def update(self, connection: Connection, rids: Sequence[int]) -> None:
+        """Read these rows anew."""
+        listed = f"[{','.join(map(str, rids))}]"
+        self._put(list(connection.execute(f"{HEADS} WHERE rid IN (SELECT value FROM json_each(?))", (listed,))))
+
+    def _put(self, rows: Sequence[Any]) -> None:
+        if not rows:
+            return
+        rid_list, tenants, spaces, kinds, bases, created, statuses, superseded, expires, starts, ends = zip(
+            *rows, strict=True
+        )
+        rids = np.array(rid_list, np.int64)
+        top = int(rids.max())
+        if top >= len(self.flags):
+            self._resize(int(top * 1.25) + 1024)
+        names, known = self._names, self._kinds
+        self.namespace[rids] = [names.setdefault(place, len(names)) for place in zip(tenants, spaces, strict=True)]
+        self.kind[rids] = [known.setdefault(kind, len(known)) for kind in zip(kinds, bases, strict=True)]
+        numbers = {status: number for number, status in enumerate(STATUSES)}
+        self.flags[rids] = np.array([numbers[status] for status in statuses], np.uint8) | (
+            np.array(superseded, np.uint8) * SUPERSEDED
+        )
+        self.created[rids] = created
+        self.size = max(self.size, top + 1)
+        self._bound(rid_list, expires, starts, ends)
+
+    def _bound(self, rids: Sequence[int], expires: Sequence[Any], starts: Sequence[Any], ends: Sequence[Any]) -> None:
+        for rid, *limits in zip(rids, expires, starts, ends, strict=True):
+            if limits != [None, None, None]:
+                expiry, start, end = limits
+                self.bounds[rid] = (
+                    NEVER if expiry is None else expiry,
+                    -NEVER if start is None else start,
+                    NEVER if end is None else end,
+                )
+                self._bound_arrays = None
+            elif self.bounds.pop(rid, None) is not None:
+                self._bound_arrays = None
+
+    def mask(self, tenant: str, where: Where) -> Mask:
+        """Rows that meet the part of the filter that does not depend on the clock."""
+        flags = self.flags[: self.size]
+        states = np.zeros(256, np.bool_)
+        for status in where.statuses:
+            states[STATUSES.index(status)] = True
+            states[STATUSES.index(status) | SUPERSEDED] = where.superseded
+        mask: Mask = states[flags]
+        wanted = np.zeros(max(1, len(self._names)), np.bool_)
+        for (owner, name), number in self._names.items():
+            wanted[number] = owner == tenant and (where.namespaces is None or name in where.namespaces)
+        if not wanted.all():
+            mask &= wanted[self.namespace[: self.size]]
+        if where.kinds:
+            allowed = np.zeros(max(1, len(self._kinds)), np.bool_)
+            for (kind, base), number in self._kinds.items():
+                allowed[number] = kind in where.kinds or base in where.kinds
+            mask &= allowed[self.kind[: self.size]]
+        if where.after is not None:
+            mask &= self.created[: self.size] >= where.after
+        if where.before is not None:
+            mask &= self.created[: self.size] < where.before
+        return mask
+
+    def outside_bounds(self, where: Where, now: int) -> NDArray[np.int64]:
+        """Rows that the clock rules out: expired, or not valid at the asked time."""
+        if not self.bounds:
+            return np.empty(0, np.int64)
+        if self._bound_arrays is None:
+            rids = np.fromiter(self.bounds, np.int64, len(self.bounds))
+            limits = np.array(list(self.bounds.values()), np.int64)
+            self._bound_arrays = (rids, limits[:, 0], limits[:, 1], limits[:, 2])
+        rids, expiry, start, end = self._bound_arrays
+        out = np.zeros(len(rids), np.bool_)
+        if not where.expired:
+            out |= expiry <= now
+        if not where.any_validity:
+            at = now if where.valid_at is None else where.valid_at
+            out |= (start > at) | (end <= at)
+        return rids[out & (rids < self.size)]
+
+    def live_counts(self, tenant: str, now: int) -> dict[str, int]:
+        mask = self.mask(tenant, Where())
+        mask[self.outside_bounds(Where(), now)] = False
+        counts = np.bincount(self.namespace[: self.size][mask], minlength=len(self._names))
+        return {name: int(counts[number]) for (owner, name), number in self._names.items() if owner == tenant}

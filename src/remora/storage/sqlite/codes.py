@@ -1,0 +1,237 @@
+"""Nearest vectors of one embedding space: 1-bit codes in memory, exact scores from the file.
+
+The codes of all chunks stand word by word (`words[w, i]` = 64 bits of chunk i). A scan counts differing bits over the rows that
+the filter leaves, keeps the best few hundred, and only these are read and scored exactly. Small sets are scored exactly at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remora.storage.sqlite.catalog import Mask
+from remora.storage.sqlite.opening import Connection
+
+Vector = NDArray[np.float32]
+BLOCK = 131_072
+EXACT_BELOW = 20_000
+EXACT_FROM_FILE = 1_500  # reading more vectors than this costs more than the scan
+OVERSAMPLE = 20
+CACHE_BYTES = 32 << 20
+LONG = 8  # chunks; a longer memory counts by the mean of its best three
+
+
+def encode(vectors: Vector) -> NDArray[np.uint64]:
+    """Sign bits, padded with zeros to whole words."""
+    bits = np.packbits(vectors > 0, axis=1)
+    padding = -bits.shape[1] % 8
+    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, padding)))).view(np.uint64)
+
+
+class Codes:
+    """One space in memory; about 57 bytes a chunk at 384 dimensions."""
+
+    def __init__(self, number: int, dim: int) -> None:
+        self.number = number
+        self.dim = dim
+        self.width = -(-dim // 64)
+        self._lock = threading.Lock()  # of the vector cache; scans read arrays that only ever grow
+        self.size = 0
+        self._resize(1024)
+        slots = max(1, CACHE_BYTES // (4 * dim))
+        self._cache = np.empty((0, dim), np.float32)
+        self._slots = slots
+        self._owner = np.full(slots, -1, np.int64)
+        self._next = 0
+
+    def _resize(self, capacity: int) -> None:
+        words = np.zeros((self.width, capacity), np.uint64)
+        chunk = np.zeros(capacity, np.int64 if capacity > 2**32 - 1 else np.uint32)
+        rid = np.zeros(capacity, np.uint32)
+        slot = np.full(capacity, -1, np.int32)
+        dead = np.ones(capacity, np.bool_)
+        if self.size:
+            n = self.size
+            words[:, :n], chunk[:n], rid[:n] = self.words[:, :n], self.chunk[:n], self.rid[:n]
+            slot[:n], dead[:n] = self.slot[:n], self.dead[:n]
+        self.words, self.chunk, self.rid, self.slot, self.dead = words, chunk, rid, slot, dead
+
+    def load(self, connection: Connection) -> None:
+        found = connection.execute(f"SELECT count(*) FROM codes_{self.number}").fetchone()
+        self.size = 0
+        self._resize(int(found[0] * 1.25) + 1024)  # type: ignore[index]
+        self._owner[:] = -1
+        cursor = connection.execute(f"SELECT chunk_rid, rid, code FROM codes_{self.number}")
+        while rows := list(islice(cursor, 50_000)):
+            self._append(rows)
+        if self.size <= min(EXACT_BELOW, self._slots):
+            self._fill(connection, np.arange(self.size))
+
+    def update(self, connection: Connection, rids: Sequence[int]) -> Codes:
+        """Forget the chunks of these rows and read them anew; the answer is what to use from now on."""
+        changed = np.array(rids, np.int64)
+        if self.size and changed.min() <= self.rid[: self.size].max():
+            self.dead[: self.size] |= np.isin(self.rid[: self.size], changed)
+        listed = f"[{','.join(map(str, rids))}]"
+        sql = f"""SELECT c.chunk_rid, c.rid, c.code FROM chunks k JOIN codes_{self.number} c ON c.chunk_rid = k.chunk_rid
+            WHERE k.rid IN (SELECT value FROM json_each(?))"""
+        with self._lock:
+            self._append(list(connection.execute(sql, (listed,))))
+        dead = int(self.dead[: self.size].sum())
+        return self._compacted() if dead > max(1000, self.size // 5) else self
+
+    def _append(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
+        if not rows:
+            return
+        chunks, rids, codes = zip(*rows, strict=True)
+        start, end = self.size, self.size + len(rows)
+        if end > len(self.dead):
+            self._resize(int(end * 1.25) + 1024)
+        self.words[:, start:end] = np.frombuffer(b"".join(codes), np.uint64).reshape(len(rows), self.width).T
+        self.chunk[start:end], self.rid[start:end] = chunks, rids
+        self.slot[start:end], self.dead[start:end] = -1, False
+        self.size = end
+
+    def _compacted(self) -> Codes:
+        """A copy without the dead rows; scans that are running keep the old one."""
+        alive = np.flatnonzero(~self.dead[: self.size])
+        fresh = Codes(self.number, self.dim)
+        fresh._resize(len(alive) * 5 // 4 + 1024)
+        fresh.size = len(alive)
+        fresh.words[:, : fresh.size] = self.words[:, alive]
+        fresh.chunk[: fresh.size], fresh.rid[: fresh.size] = self.chunk[alive], self.rid[alive]
+        fresh.dead[: fresh.size] = False
+        return fresh
+
+    def nearest(self, connection: Connection, vector: Vector, mask: Mask, limit: int) -> list[tuple[int, float]]:
+        """The best rows and their cosine; `mask` says by rid which rows may be found."""
+        size = self.size
+        rid = self.rid[:size]
+        allowed = mask[np.minimum(rid, len(mask) - 1)] & (rid < len(mask)) & ~self.dead[:size]
+        n = int(np.count_nonzero(allowed))
+        if n == 0:
+            return []
+        query = np.asarray(vector, np.float32)
+        cached = self._cached(allowed, n)
+        if n <= EXACT_FROM_FILE or cached:
+            return self._exact(connection, query, np.flatnonzero(allowed), limit)
+        m = max(200, OVERSAMPLE * limit, n // 1000, 1000 if n < EXACT_BELOW else 0)
+        distances = self._distances(encode(query[None])[0], allowed)
+        for _ in range(5):
+            found = self._exact(connection, query, _smallest(distances, min(m, n)), limit)
+            if len(found) >= limit or m >= n:
+                return found
+            m *= 2
+        return found
+
+    def _cached(self, allowed: Mask, n: int) -> bool:
+        return n < EXACT_BELOW and bool((self.slot[: self.size][allowed] >= 0).all())
+
+    def _distances(self, code: NDArray[np.uint64], allowed: Mask) -> NDArray[np.uint16]:
+        size = self.size
+        distances = np.empty(size, np.uint16)
+        buffer = np.empty(min(BLOCK, size), np.uint64)
+        bits = np.empty(len(buffer), np.uint8)
+        for start in range(0, size, BLOCK):
+            end = min(start + BLOCK, size)
+            total = distances[start:end]
+            part, count = buffer[: end - start], bits[: end - start]
+            for word in range(self.width):
+                np.bitwise_xor(self.words[word, start:end], code[word], out=part)
+                np.bitwise_count(part, out=count)
+                if word:
+                    total += count
+                else:
+                    total[:] = count
+        distances[~allowed] = 9999
+        return distances
+
+    def _exact(
+        self, connection: Connection, query: Vector, positions: NDArray[np.intp], limit: int
+    ) -> list[tuple[int, float]]:
+        scores = self._score(connection, query, positions)
+        rids = self.rid[positions]
+        order = np.argsort(-scores, kind="stable")
+        unique, first, counts = np.unique(rids[order], return_index=True, return_counts=True)
+        best = scores[order][first]
+        for i in np.flatnonzero(counts > LONG):
+            own = np.sort(scores[rids == unique[i]])[::-1]
+            best[i] = own[:3].mean()
+        top = np.lexsort((-unique.astype(np.int64), -best))[:limit]
+        return [(int(unique[i]), float(best[i])) for i in top]
+
+    def cosines(self, connection: Connection, vector: Vector, rids: Sequence[int]) -> dict[int, float]:
+        """The cosine of given rows; a row without a vector is missing in the answer."""
+        size = self.size
+        wanted = np.zeros(int(max(rids, default=0)) + 1, np.bool_)
+        wanted[np.array(rids, np.int64)] = True
+        rid = self.rid[:size]
+        chosen = wanted[np.minimum(rid, len(wanted) - 1)] & (rid < len(wanted)) & ~self.dead[:size]
+        positions = np.flatnonzero(chosen)
+        return (
+            dict(self._exact(connection, np.asarray(vector, np.float32), positions, len(rids)))
+            if len(positions)
+            else {}
+        )
+
+    def _score(self, connection: Connection, query: Vector, positions: NDArray[np.intp]) -> Vector:
+        scores = np.full(len(positions), -1.0, np.float32)
+        with self._lock:
+            if EXACT_FROM_FILE // 4 < len(positions) <= self._slots:
+                self._fill(connection, positions)
+            slots = self.slot[positions]
+            held = slots >= 0
+            if held.any():
+                # One product over the whole cache reads it in order; picking rows first would copy them.
+                whole = 3 * int(held.sum()) > len(self._cache)
+                scores[held] = (self._cache @ query)[slots[held]] if whole else self._cache[slots[held]] @ query
+        if not held.all():
+            missing = np.flatnonzero(~held)
+            vectors, present = self._read(connection, self.chunk[positions[missing]])
+            scores[missing[present]] = vectors @ query
+        return scores
+
+    def _read(self, connection: Connection, chunks: NDArray[np.integer]) -> tuple[Vector, NDArray[np.intp]]:
+        """Vectors of these chunks, and which of them the file has."""
+        listed = f"[{','.join(map(str, chunks.tolist()))}]"
+        sql = f"SELECT v.chunk_rid, v.e FROM json_each(?) j CROSS JOIN vectors_{self.number} v ON v.chunk_rid = j.value"
+        rows = connection.execute(sql, (listed,)).fetchall()
+        if not rows:
+            return np.empty((0, self.dim), np.float32), np.empty(0, np.intp)
+        found, blobs = zip(*rows, strict=True)
+        vectors = np.frombuffer(b"".join(blobs), "<f2").reshape(-1, self.dim).astype(np.float32)
+        order = {chunk: place for place, chunk in enumerate(chunks.tolist())}
+        return vectors, np.array([order[chunk] for chunk in found], np.intp)
+
+    def _fill(self, connection: Connection, positions: NDArray[np.intp]) -> None:
+        """Bring these vectors into the cache, in place of the ones that came first."""
+        missing = positions[self.slot[positions] < 0]
+        if not len(missing):
+            return
+        vectors, present = self._read(connection, self.chunk[missing])
+        missing = missing[present]
+        if self._next + len(missing) > len(self._cache) < self._slots:
+            grown = np.empty(
+                (min(self._slots, max(1024, int((self._next + len(missing)) * 1.5))), self.dim), np.float32
+            )
+            grown[: len(self._cache)] = self._cache
+            self._cache = grown
+        slots = (self._next + np.arange(len(missing))) % len(self._cache)
+        displaced = self._owner[slots]
+        self.slot[displaced[displaced >= 0]] = -1
+        self._cache[slots], self._owner[slots], self.slot[missing] = vectors, missing, slots
+        self._next = int((self._next + len(missing)) % self._slots)
+
+
+def _smallest(distances: NDArray[np.uint16], m: int) -> NDArray[np.intp]:
+    """Positions of the m smallest distances, by counting instead of sorting."""
+    counts = np.bincount(distances, minlength=1)
+    total = np.cumsum(counts)
+    threshold = int(np.searchsorted(total, m))
+    below = np.flatnonzero(distances < threshold)
+    ties = np.flatnonzero(distances == threshold)[: m - len(below)]
+    return np.concatenate([below, ties])

@@ -1,0 +1,322 @@
+"""Full text, substrings and vectors, always inside the filter.
+
+`SearchIndex` is what one process keeps in memory of a store; it follows the `changes` table, so that writes of other processes are
+seen by the next search.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from remora.model.search import LexicalHit, Space, TermStats, Where
+from remora.storage.sqlite.catalog import Catalog, Mask
+from remora.storage.sqlite.codes import Codes, Vector
+from remora.storage.sqlite.filters import beyond_catalog, conditions, in_catalog, source
+from remora.storage.sqlite.opening import Connection
+from remora.storage.sqlite.rows import dump
+
+COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
+POSTINGS = 30_000  # rows that a full-text query may have to rank, unless its rarest term alone has more
+NEWEST = 50_000
+MOST_TERMS = 64
+DF_SECONDS = 60.0
+MASKS = 16
+PROPOSALS = 2000
+MATCH = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 1.0, 0.5, 2.0, 1.5, 1.5) LIMIT ?"
+FILTERED = """SELECT rowid FROM words WHERE words MATCH ? AND allowed(rowid)
+    ORDER BY bm25(words, 1.0, 0.5, 2.0, 1.5, 1.5) LIMIT ?"""
+GRAMS = "SELECT rowid FROM grams WHERE grams MATCH ? AND allowed(rowid) ORDER BY bm25(grams) LIMIT ?"
+
+
+class SearchIndex:
+    """Catalog, codes per space, recent masks and document counts of one open store."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seq = -1
+        self.catalog = Catalog()
+        self.codes: dict[str, Codes] = {}
+        self._masks: OrderedDict[tuple[str, Where], tuple[int, Mask]] = OrderedDict()
+        self._df: dict[tuple[bool, str], tuple[float, int]] = {}
+
+    def refresh(self, connection: Connection) -> None:
+        """Catch up with the changes that this connection's snapshot sees."""
+        last, oldest = connection.execute("SELECT ifnull(max(seq), 0), ifnull(min(seq), 0) FROM changes").fetchone()  # type: ignore[misc]
+        if last <= self._seq:
+            return
+        with self._lock:
+            if last <= self._seq:
+                return
+            if self._seq < 0 or oldest > self._seq + 1:
+                self._reload(connection)
+            else:
+                sql = "SELECT DISTINCT rid FROM changes WHERE seq > ? AND seq <= ?"
+                rids = [rid for (rid,) in connection.execute(sql, (self._seq, last))]
+                if 0 in rids or len(rids) > 200_000:
+                    self._reload(connection)
+                else:
+                    self.catalog.update(connection, rids)
+                    self.codes = {space: codes.update(connection, rids) for space, codes in self.codes.items()}
+            self._seq = last
+
+    def _reload(self, connection: Connection) -> None:
+        fresh = Catalog()
+        fresh.load(connection)
+        self.catalog = fresh
+        self.codes = {}
+        self._masks.clear()
+
+    def space(self, connection: Connection, space: str) -> Codes | None:
+        """The codes of a space, loaded when they are first asked for."""
+        if (found := self.codes.get(space)) is not None:
+            return found
+        row = connection.execute("SELECT n, dim FROM spaces WHERE id = ?", (space,)).fetchone()
+        if row is None:
+            return None
+        with self._lock:
+            if space not in self.codes:
+                codes = Codes(row[0], row[1])
+                codes.load(connection)
+                # This snapshot may be older than what was caught up with: those changes are then applied once more.
+                seen = connection.execute("SELECT ifnull(max(seq), 0) FROM changes").fetchone()[0]  # type: ignore[index]
+                self._seq = min(self._seq, seen)
+                self.codes = {**self.codes, space: codes}
+            return self.codes[space]
+
+    def forget(self) -> None:
+        """Another file stands at the path: read everything anew."""
+        with self._lock:
+            self._seq = -1
+            self._df.clear()
+
+    def mask(self, connection: Connection, tenant: str, where: Where, now: int) -> Mask:
+        """Which rows the filter leaves, by rid. The part that the clock does not move is kept until the next change."""
+        catalog, place = self.catalog, (tenant, where)
+        held = self._masks.get(place)
+        if held is not None and held[0] == self._seq:
+            base = held[1]
+        else:
+            seq = self._seq
+            base = catalog.mask(tenant, in_catalog(where))
+            if (rest := beyond_catalog(where)) is not None:
+                base &= self._of_rest(connection, tenant, rest, len(base))
+            with self._lock:
+                self._masks[place] = (seq, base)
+                self._masks.move_to_end(place)
+                if len(self._masks) > MASKS:
+                    self._masks.popitem(last=False)
+        outside = catalog.outside_bounds(where, now)
+        if len(outside):
+            base = base.copy()
+            base[outside[outside < len(base)]] = False
+        return base
+
+    @staticmethod
+    def _of_rest(connection: Connection, tenant: str, rest: Where, size: int) -> Mask:
+        clauses, values = conditions(rest, tenant)
+        sql = f"SELECT group_concat(m.rid) FROM memories m WHERE {' AND '.join(clauses)}"
+        listed = connection.execute(sql, tuple(values)).fetchone()[0]  # type: ignore[index]
+        mask = np.zeros(size, np.bool_)
+        if listed is not None:
+            rids = np.fromstring(str(listed), np.int64, sep=",")
+            mask[rids[rids < size]] = True
+        return mask
+
+    def document_counts(self, connection: Connection, terms: Sequence[str], *, grams: bool) -> dict[str, int]:
+        now = time.monotonic()
+        sql = f"SELECT doc FROM {'grams' if grams else 'words'}_vocab WHERE term = ?"
+        counts: dict[str, int] = {}
+        for term in terms:
+            held = self._df.get((grams, term))
+            if held is None or held[0] < now:
+                row = connection.execute(sql, (term,)).fetchone()
+                count = row[0] if row else 0
+                # Rare terms are cheap to ask for, and a term that was just stored must not count as unknown.
+                held = (now + DF_SECONDS if count > 1000 else now, count)
+                if count > 1000:
+                    if len(self._df) > 50_000:
+                        self._df.clear()
+                    self._df[grams, term] = held
+            counts[term] = held[1]
+        return counts
+
+
+class SearchReads:
+    """Part of the view."""
+
+    connection: Connection
+    tenant: str
+    now: int
+    index: SearchIndex
+
+    def _mask(self, where: Where) -> Mask:
+        return self.index.mask(self.connection, self.tenant, where, self.now)
+
+    def live_counts(self) -> dict[str, int]:
+        return self.index.catalog.live_counts(self.tenant, self.now)
+
+    def term_stats(self, terms: Sequence[str], *, grams: bool = False) -> TermStats:
+        row = self.connection.execute(
+            "SELECT rows, length FROM word_totals WHERE tenant = ?", (self.tenant,)
+        ).fetchone()
+        rows, length = row or (0, 0)
+        counts = self.index.document_counts(self.connection, terms, grams=grams)
+        return TermStats(rows, length / rows if rows else 1.0, counts)
+
+    def matching(self, where: Where) -> int:
+        return int(np.count_nonzero(self._mask(where)))
+
+    def all_rows(self, where: Where, limit: int) -> list[int]:
+        """Rows of the filter, newest rows first, at most `limit`."""
+        return [int(rid) for rid in np.flatnonzero(self._mask(where))[::-1][:limit]]
+
+    def lexical(self, terms: Sequence[str], where: Where, limit: int = 200) -> list[LexicalHit]:
+        """The rows that fit the terms best, by the index's own rank; common terms propose none where rarer ones exist."""
+        stats = self.term_stats(list(dict.fromkeys(terms)))
+        known = sorted((count, term) for term, count in stats.df.items() if count)[:MOST_TERMS]
+        if not known:
+            return []
+        chosen, joined, newest = _proposing(known, stats.rows)
+        match = joined.join(quote(term) for term in chosen)
+        mask = self._mask(where)
+        if newest:
+            mask = _newest(mask)
+        return self.lexical_rows(self._ranked(match, mask, limit))
+
+    def _ranked(self, match: str, mask: Mask, limit: int) -> list[int]:
+        """Ranked without the filter first: a look at each match costs more than the few extra rows of a wide filter."""
+        share = np.count_nonzero(mask) / max(1, len(mask))
+        if share == 0:
+            return []
+        wide = int(limit / share * 1.3) + 20
+        if wide <= PROPOSALS:
+            found = [rid for (rid,) in self.connection.execute(MATCH, (match, wide))]
+            kept = [rid for rid in found if rid < len(mask) and mask[rid]]
+            if len(kept) >= limit or len(found) < wide:
+                return kept[:limit]
+        self.connection.allowed = mask.tobytes()
+        return [rid for (rid,) in self.connection.execute(FILTERED, (match, limit))]
+
+    def lexical_rows(self, rows: Sequence[int]) -> list[LexicalHit]:
+        sql = "SELECT w.rid, w.len, w.tf FROM json_each(?) j CROSS JOIN word_tf w ON w.rid = j.value"
+        return [LexicalHit(*row) for row in self.connection.execute(sql, (dump(list(rows)),))]
+
+    def grams(self, trigrams: Sequence[str], where: Where, limit: int = 200) -> list[int]:
+        """Rows that share trigrams, the rarest of which count most."""
+        counts = self.index.document_counts(self.connection, list(dict.fromkeys(trigrams)), grams=True)
+        known = sorted((count, gram) for gram, count in counts.items() if count)[:MOST_TERMS]
+        if not known:
+            return []
+        budget, chosen = 4 * POSTINGS, [known[0][1]]
+        for count, gram in known[1:]:
+            budget -= count
+            if budget > 0:
+                chosen.append(gram)
+        self.connection.allowed = self._mask(where).tobytes()
+        return [rid for (rid,) in self.connection.execute(GRAMS, (" OR ".join(map(quote, chosen)), limit))]
+
+    def substring(self, text: str, where: Where, limit: int, offset: int = 0) -> list[str]:
+        """Ids of memories that contain the text whatever its case, newest first."""
+        table, clauses, values = source(where, self.now)
+        more, found = conditions(where, self.tenant)
+        clauses, values = [*clauses, *more, "holds(m.content, ?)"], [*values, *found, text.casefold()]
+        pieces = [piece for piece in dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)) if piece.isascii()]
+        if pieces:
+            # Letters that case folding changes are left to the check of the text itself.
+            counts = self.index.document_counts(self.connection, [piece.lower() for piece in pieces], grams=True)
+            rarest = sorted(counts, key=lambda piece: counts[piece])[:8]
+            clauses.append("m.rid IN (SELECT rowid FROM grams WHERE grams MATCH ?)")
+            values.append(" AND ".join(map(quote, rarest)))
+        else:
+            clauses.append("m.rid > (SELECT max(rid) FROM memories) - ?")
+            values.append(NEWEST)
+        sql = f"SELECT m.id FROM {table} WHERE {' AND '.join(clauses)} ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?"
+        return [row[0] for row in self.connection.execute(sql, (*values, limit, offset))]
+
+    def nearest(self, vector: Vector, space: str, where: Where, limit: int = 100) -> list[tuple[int, float]]:
+        codes = self.index.space(self.connection, space)
+        return codes.nearest(self.connection, vector, self._mask(where), limit) if codes else []
+
+    def cosines(self, vector: Vector, space: str, rows: Sequence[int]) -> dict[int, float]:
+        codes = self.index.space(self.connection, space)
+        return codes.cosines(self.connection, vector, rows) if codes and rows else {}
+
+    def vectors(self, memory_id: str, space: str) -> Vector:
+        """The vectors of one memory's chunks, in order."""
+        row = self.connection.execute("SELECT n, dim FROM spaces WHERE id = ?", (space,)).fetchone()
+        if row is None:
+            return np.empty((0, 0), np.float32)
+        sql = f"""SELECT v.e FROM memories m JOIN chunks k ON k.rid = m.rid JOIN vectors_{row[0]} v ON v.chunk_rid = k.chunk_rid
+            WHERE m.tenant = ? AND m.id = ? ORDER BY k.no"""
+        blobs = [e for (e,) in self.connection.execute(sql, (self.tenant, memory_id))]
+        return np.frombuffer(b"".join(blobs), "<f2").reshape(-1, row[1]).astype(np.float32)
+
+    def speakers(self, namespaces: Sequence[str] | None) -> frozenset[str]:
+        return frozenset(self._named("SELECT name FROM speakers WHERE tenant = ?", namespaces))
+
+    def languages(self, namespaces: Sequence[str] | None) -> dict[str, int]:
+        sql, values = "SELECT lang, sum(rows) FROM languages WHERE tenant = ?", [self.tenant]
+        if namespaces is not None:
+            sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
+            values += namespaces
+        return dict(self.connection.execute(f"{sql} GROUP BY lang HAVING sum(rows) > 0", tuple(values)))
+
+    def _named(self, sql: str, namespaces: Sequence[str] | None) -> list[Any]:
+        values = [self.tenant]
+        if namespaces is not None:
+            sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
+            values += namespaces
+        return [row[0] for row in self.connection.execute(sql, tuple(values))]
+
+    def spaces(self) -> list[Space]:
+        sql = "SELECT id, dim, label, canaries, active FROM spaces ORDER BY n"
+        return [
+            Space(id=id_, dim=dim, label=label, canaries=canaries, active=bool(active))
+            for id_, dim, label, canaries, active in self.connection.execute(sql)
+        ]
+
+    def covered(self, space: str) -> tuple[int, int]:
+        """Chunks that have their vector in the space, and chunks in all."""
+        row = self.connection.execute("SELECT n FROM spaces WHERE id = ?", (space,)).fetchone()
+        total = self.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]  # type: ignore[index]
+        if row is None:
+            return 0, total
+        waiting = self.connection.execute("SELECT count(*) FROM embed_queue WHERE space = ?", (row[0],)).fetchone()[0]  # type: ignore[index]
+        return total - waiting, total
+
+    def meta(self, key: str) -> str | None:
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+
+def _proposing(known: list[tuple[int, str]], rows: int) -> tuple[list[str], str, bool]:
+    """Terms to match, how to join them, and whether to look at the newest rows only. `known` is rarest first."""
+    if rows < COMMON_ROWS:
+        return [term for _, term in known], " OR ", False
+    rare = [(count, term) for count, term in known if count * COMMON_SHARE <= rows]
+    if not rare:
+        return [term for _, term in known[:2]], " AND ", True
+    chosen, budget = [rare[0][1]], POSTINGS - rare[0][0]
+    for count, term in rare[1:]:
+        budget -= count
+        if budget < 0:
+            break
+        chosen.append(term)
+    return chosen, " OR ", False
+
+
+def _newest(mask: Mask) -> Mask:
+    mask = mask.copy()
+    mask[: max(0, len(mask) - NEWEST)] = False
+    return mask
+
+
+def quote(term: str) -> str:
+    """A term as FTS5 takes it literally."""
+    return '"' + term.replace("\0", "").replace('"', '""') + '"'
