@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import apsw
@@ -20,6 +20,8 @@ VERSION = "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT rid, version, tx_from, op_id FROM memories WHERE tenant = ? AND id = ?"
 OP = """INSERT INTO ops (tenant, op_id, batch_id, kind, target_type, target, version, at, actor, actor_name, reason, undoes,
     before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+UNDONE = "UPDATE ops SET undone_by = ? WHERE tenant = ? AND op_id = ?"
+REDONE = "UPDATE ops SET undone_by = NULL WHERE tenant = ?1 AND undone_by = ?2"
 
 
 def apply(connection: Connection, tenant: str, batch: Batch) -> list[Op]:
@@ -47,9 +49,9 @@ def apply(connection: Connection, tenant: str, batch: Batch) -> list[Op]:
             )
             connection.execute(OP, (*values, batch.actor.name, change.reason, change.undoes, before, after))
             if change.undoes:
-                connection.execute(
-                    "UPDATE ops SET undone_by = ? WHERE tenant = ? AND op_id = ?", (op_id, tenant, change.undoes)
-                )
+                connection.execute(UNDONE, (op_id, tenant, change.undoes))
+                # Undoing an undo puts the first operation into force again.
+                connection.execute(REDONE, (tenant, change.undoes))
             ops.append(
                 Op(op_id=op_id, batch_id=batch.id, kind=change.kind, target=change.after.id, target_type=kind,  # type: ignore[arg-type]
                    at=batch.at, actor=actor, before={}, after={}, version=change.after.version, reason=change.reason,
@@ -265,12 +267,3 @@ def purge(connection: Connection, tenant: str, batch: Batch, ids: list[str], *, 
         if forget_hash:
             connection.execute("UPDATE memories SET content_hash = '' WHERE tenant = ? AND id = ?", (tenant, memory_id))
     return ops
-
-
-def erased(memory: Memory, at: int) -> Memory:
-    """The tombstone of a purged memory."""
-    return replace(
-        memory, content="", tags=(), triggers=(), metadata={}, source={}, subject_key=None, scope=None, status="deleted",
-        requested_kind=None, superseded_by=None, archived_at=None, deleted_at=memory.deleted_at or at, updated_at=at,
-        version=memory.version + 1,
-    )  # fmt: skip

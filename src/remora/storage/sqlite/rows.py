@@ -203,6 +203,11 @@ class RowReads:
             values = (self.tenant, prefix, prefix + "~", limit)
         return [row[0] for row in self.connection.execute(sql, values)]
 
+    def superseded(self, memory_id: str) -> list[str]:
+        """What this memory replaced."""
+        sql = "SELECT id FROM memories WHERE tenant = ? AND superseded_by = ? ORDER BY id"
+        return [row[0] for row in self.connection.execute(sql, (self.tenant, memory_id))]
+
     def tombstone(self, content_hash: str, namespace: str) -> Memory | None:
         """A row of this text that somebody deleted on purpose; undone writes leave no such mark."""
         sql = f"""SELECT {SELECT} FROM memories m JOIN ops o ON o.tenant = m.tenant AND o.op_id = m.op_id

@@ -28,6 +28,7 @@ CREATE INDEX memories_tombstones ON memories (tenant, content_hash) WHERE status
 CREATE INDEX memories_listing ON memories (tenant, namespace, created_at, id, kind, base_kind, status, superseded_by, expires_at, valid_from, valid_to);
 CREATE INDEX memories_kind ON memories (tenant, kind, created_at, id);
 CREATE INDEX memories_expiry ON memories (tenant, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memories_heads ON memories (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_prefix ON memories (tenant, subject_key) WHERE subject_key IS NOT NULL;
 CREATE INDEX memories_turns ON memories (tenant, conversation, turn, created_at, id) WHERE conversation IS NOT NULL;
 CREATE INDEX memories_document ON memories (tenant, document_id, chunk_no) WHERE document_id IS NOT NULL;
