@@ -76,6 +76,8 @@ class OnnxFolder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
         options.log_severity_level = 3
+        # As for the bundled model: 8-bit weights must not make the activations 8-bit too.
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         try:
             self._tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             self._session = onnxruntime.InferenceSession(str(self._file), options, providers=["CPUExecutionProvider"])
