@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from remora.memory.lexical import idf_cosine
+from remora.memory.stopwords import STOP_WORDS
 from remora.memory.words import chunks, is_identifier, normalise, prepare
 from remora.model.memory import Memory
-from remora.model.search import Where
+from remora.model.search import TermStats, Where
 from remora.storage.protocol import Vector, View
 
 NEIGHBOURS = 10
@@ -35,6 +36,8 @@ MONTHS = frozenset(
     "januar februar märz mai juni juli oktober dezember monday tuesday wednesday thursday friday saturday sunday "
     "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
 )
+PRIOR_ROWS, PRIOR_COMMON, PRIOR_RARE = 1000, 400, 5
+_COMMON = frozenset(word for words in STOP_WORDS.values() for word in words)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _QUOTED = re.compile(r"[\"“„`«]([^\"”“`»]{1,100})[\"”“`»]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -140,7 +143,7 @@ def neighbours(view: View, memory: Memory, vector: Vector | None, space: str | N
         rows = list(dict.fromkeys([*rows, *(row for row, _ in nearest)]))
     facts = [fact for fact in view.facts(rows) if fact.id != memory.id]
     texts = {fact.id: prepare(fact.content[:20_000], memory.lang or "en") for fact in facts}
-    stats = view.term_stats(list(dict.fromkeys([*tokens, *(token for words in texts.values() for token in words)])))
+    stats = background(view.term_stats(list(dict.fromkeys([*tokens, *(token for words in texts.values() for token in words)]))))
     held = view.get_many([fact.id for fact in facts])
     found = []
     for fact in facts:
@@ -157,6 +160,12 @@ def neighbours(view: View, memory: Memory, vector: Vector | None, space: str | N
         )
         found.append(likeness)
     return sorted(found, key=lambda likeness: (-likeness.similarity, likeness.memory.id))
+
+
+def background(stats: TermStats) -> TermStats:
+    """Document counts as in a store that is not empty: in a small one every word looks equally rare."""
+    df = {token: count + (PRIOR_COMMON if token in _COMMON else PRIOR_RARE) for token, count in stats.df.items()}
+    return TermStats(stats.rows + PRIOR_ROWS, stats.mean_length, df)
 
 
 def _frame(tokens: Sequence[str]) -> list[str]:

@@ -120,7 +120,7 @@ class Planner:
             self.overlay.changed[after.id] = after
         return after
 
-    def update(self, kind: OpKind, before: Memory, *, touched: bool = True, reason: str | None = None,
+    def update(self, kind: OpKind, before: Memory, /, *, touched: bool = True, reason: str | None = None,
                undoes: str | None = None, **fields: Any) -> Memory:  # fmt: skip
         """Plan new values for some fields. `touched` = a change that a user would recognise as one."""
         if touched:

@@ -1,13 +1,11 @@
 """What search keeps of every row in memory: a few bytes each, so that a filter is a mask and not a query.
 
-Rows are numbered by `rid`; arrays are indexed by it. About 13 bytes a memory.
+Rows are numbered by `rid`; arrays are indexed by it. About 15 bytes a memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +17,12 @@ from remora.storage.sqlite.opening import Connection
 Mask = NDArray[np.bool_]
 ABSENT, STATUS_BITS, SUPERSEDED = 255, 3, 4
 # Straight off the listing index: no row is read.
-HEADS = """SELECT rid, tenant, namespace, kind, base_kind, created_at, status, superseded_by IS NOT NULL,
-    expires_at, valid_from, valid_to FROM memories"""
+HEADS = """SELECT tenant, namespace, kind, base_kind, status, superseded_by IS NOT NULL gone, group_concat(rid), group_concat(created_at)
+    FROM memories {} GROUP BY 1, 2, 3, 4, 5, 6"""
+BOUNDS = """SELECT rid, expires_at, valid_from, valid_to FROM memories
+    WHERE (expires_at IS NOT NULL OR valid_from IS NOT NULL OR valid_to IS NOT NULL)"""
+LENGTHS = "SELECT group_concat(rid), group_concat(len) FROM word_tf {}"
+SOME = "WHERE rid IN (SELECT value FROM json_each(?))"
 NEVER = np.iinfo(np.int64).max
 
 
@@ -42,59 +44,50 @@ class Catalog:
             np.zeros(capacity, np.uint16),
             np.full(capacity, ABSENT, np.uint8),
             np.zeros(capacity, np.int64),
+            np.zeros(capacity, np.uint16),
         )
         if old:
-            for new, held in zip(fresh, (self.namespace, self.kind, self.flags, self.created), strict=True):
+            for new, held in zip(fresh, (self.namespace, self.kind, self.flags, self.created, self.length), strict=True):
                 new[:old] = held[:old]
-        self.namespace, self.kind, self.flags, self.created = fresh
+        self.namespace, self.kind, self.flags, self.created, self.length = fresh
 
     def load(self, connection: Connection) -> None:
         top = connection.execute("SELECT ifnull(max(rid), 0) FROM memories").fetchone()
         self.size = 0
         self.bounds.clear()
         self._resize(int((top[0] + 1) * 1.25) + 1024)  # type: ignore[index]
-        cursor = connection.execute(HEADS)
-        while rows := list(islice(cursor, 50_000)):
-            self._put(rows)
+        self._read(connection, "", ())
 
     def update(self, connection: Connection, rids: Sequence[int]) -> None:
         """Read these rows anew."""
-        listed = f"[{','.join(map(str, rids))}]"
-        self._put(list(connection.execute(f"{HEADS} WHERE rid IN (SELECT value FROM json_each(?))", (listed,))))
+        for rid in rids:
+            if self.bounds.pop(rid, None) is not None:
+                self._bound_arrays = None
+        self._read(connection, SOME, (f"[{','.join(map(str, rids))}]",))
 
-    def _put(self, rows: Sequence[Any]) -> None:
-        if not rows:
-            return
-        rid_list, tenants, spaces, kinds, bases, created, statuses, superseded, expires, starts, ends = zip(
-            *rows, strict=True
-        )
-        rids = np.array(rid_list, np.int64)
-        top = int(rids.max())
-        if top >= len(self.flags):
-            self._resize(int(top * 1.25) + 1024)
-        names, known = self._names, self._kinds
-        self.namespace[rids] = [names.setdefault(place, len(names)) for place in zip(tenants, spaces, strict=True)]
-        self.kind[rids] = [known.setdefault(kind, len(known)) for kind in zip(kinds, bases, strict=True)]
+    def _read(self, connection: Connection, some: str, values: tuple[str, ...]) -> None:
         numbers = {status: number for number, status in enumerate(STATUSES)}
-        self.flags[rids] = np.array([numbers[status] for status in statuses], np.uint8) | (
-            np.array(superseded, np.uint8) * SUPERSEDED
-        )
-        self.created[rids] = created
-        self.size = max(self.size, top + 1)
-        self._bound(rid_list, expires, starts, ends)
-
-    def _bound(self, rids: Sequence[int], expires: Sequence[Any], starts: Sequence[Any], ends: Sequence[Any]) -> None:
-        for rid, *limits in zip(rids, expires, starts, ends, strict=True):
-            if limits != [None, None, None]:
-                expiry, start, end = limits
-                self.bounds[rid] = (
-                    NEVER if expiry is None else expiry,
-                    -NEVER if start is None else start,
-                    NEVER if end is None else end,
-                )
-                self._bound_arrays = None
-            elif self.bounds.pop(rid, None) is not None:
-                self._bound_arrays = None
+        for tenant, name, kind, base, status, gone, rids, created in connection.execute(HEADS.format(some), values):
+            at = _numbers(rids)
+            top = int(at.max())
+            if top >= len(self.flags):
+                self._resize(int(top * 1.25) + 1024)
+            self.namespace[at] = self._names.setdefault((tenant, name), len(self._names))
+            self.kind[at] = self._kinds.setdefault((kind, base), len(self._kinds))
+            self.flags[at] = numbers[status] | (SUPERSEDED if gone else 0)
+            self.created[at] = _numbers(created)
+            self.size = max(self.size, top + 1)
+        rids, lengths = connection.execute(LENGTHS.format(some), values).fetchall()[0]
+        if rids is not None:
+            self.length[_numbers(rids)] = np.minimum(_numbers(lengths), 65_535)
+        extra = some.replace("WHERE", "AND")
+        for rid, expiry, start, end in connection.execute(BOUNDS + extra, values):
+            self._bound_arrays = None
+            self.bounds[rid] = (
+                NEVER if expiry is None else expiry,
+                -NEVER if start is None else start,
+                NEVER if end is None else end,
+            )
 
     def mask(self, tenant: str, where: Where) -> Mask:
         """Rows that meet the part of the filter that does not depend on the clock."""
@@ -142,3 +135,7 @@ class Catalog:
         mask[self.outside_bounds(Where(), now)] = False
         counts = np.bincount(self.namespace[: self.size][mask], minlength=len(self._names))
         return {name: int(counts[number]) for (owner, name), number in self._names.items() if owner == tenant}
+
+
+def _numbers(listed: object) -> NDArray[np.int64]:
+    return np.fromstring(str(listed), np.int64, sep=",")

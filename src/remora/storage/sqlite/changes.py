@@ -62,6 +62,7 @@ def apply(connection: Connection, tenant: str, batch: Batch) -> list[Op]:
             if head is not None:
                 drop_index(connection, tenant, head[0], chunks=False)
                 put_index(connection, tenant, head[0], entry, chunks=False)
+                connection.execute("INSERT INTO changes (rid, at) VALUES (?, ?)", (head[0], batch.at))
     except apsw.ConstraintError as cause:
         raise Stale(str(cause)) from cause
     connection.executemany(
@@ -186,13 +187,12 @@ def put_index(connection: Connection, tenant: str, rid: int, entry: IndexEntry, 
 def drop_index(connection: Connection, tenant: str, rid: int, *, chunks: bool, keep: IndexEntry | None = None) -> None:
     """Take one memory out of the search tables; chunks whose text stays the same keep their vectors."""
     found = connection.execute("DELETE FROM word_tf WHERE rid = ? RETURNING len", (rid,)).fetchone()
+    connection.execute("DELETE FROM words WHERE rowid = ?", (rid,))
     if found is not None:
-        connection.execute("DELETE FROM words WHERE rowid = ?", (rid,))
         _total(connection, tenant, -1, -found[0])
     if not chunks:
         return
-    if found is not None:
-        connection.execute("DELETE FROM grams WHERE rowid = ?", (rid,))
+    connection.execute("DELETE FROM grams WHERE rowid = ?", (rid,))
     kept = {chunk.hash for chunk in keep.chunks} if keep is not None else set()
     rows = list(connection.execute("SELECT chunk_rid, hash FROM chunks WHERE rid = ?", (rid,)))
     gone = [(chunk,) for chunk, hash_ in rows if hash_ not in kept]

@@ -124,9 +124,10 @@ class HistoryReads:
             AND EXISTS (SELECT 1 FROM live_memories m WHERE m.tenant = r.tenant AND m.id = r.src)
             AND EXISTS (SELECT 1 FROM live_memories m WHERE m.tenant = r.tenant AND m.id = r.dst)"""
         )
-        sql = f"""SELECT r.row FROM relations r WHERE r.tenant = ?1 AND (r.src IN (SELECT value FROM json_each(?2))
-            OR r.dst IN (SELECT value FROM json_each(?2))){live} ORDER BY r.id"""
-        found = [as_relation(row) for (row,) in self.connection.execute(sql, (self.tenant, dump(list(ids))))]
+        sql = f"""SELECT r.row FROM relations r WHERE r.tenant = :tenant AND (r.src IN (SELECT value FROM json_each(:ids))
+            OR r.dst IN (SELECT value FROM json_each(:ids))){live} ORDER BY r.id"""
+        values = {"tenant": self.tenant, "ids": dump(list(ids))}
+        found = [as_relation(row) for (row,) in self.connection.execute(sql, values)]
         return [edge for edge in found if not types or edge.type in types]
 
     def relation(self, relation_id: str) -> Relation | None:
@@ -145,16 +146,17 @@ class HistoryReads:
 
     def conflicts(self, *, status: str | None = "open", ids: Sequence[str] = ()) -> list[Conflict]:
         """Disagreements; an open one with a side that is gone counts as closed."""
-        sql = "SELECT row FROM conflicts c WHERE tenant = ?1"
+        sql, values = "SELECT row FROM conflicts c WHERE tenant = :tenant", {"tenant": self.tenant}
         if ids:
-            sql += " AND (a IN (SELECT value FROM json_each(?2)) OR b IN (SELECT value FROM json_each(?2)))"
+            listed = "(SELECT value FROM json_each(:ids))"
+            sql, values = f"{sql} AND (a IN {listed} OR b IN {listed})", {**values, "ids": dump(list(ids))}
         if status is not None:
-            sql += " AND status = ?3"
+            sql, values = f"{sql} AND status = :status", {**values, "status": status}
         if status == "open":
             for side in ("a", "b"):
                 sql += f""" AND EXISTS (SELECT 1 FROM memories m WHERE m.tenant = c.tenant AND m.id = c.{side}
                     AND m.status <> 'deleted' AND m.superseded_by IS NULL)"""
-        found = self.connection.execute(f"{sql} ORDER BY id", {"1": self.tenant, "2": dump(list(ids)), "3": status})
+        found = self.connection.execute(f"{sql} ORDER BY id", values)
         return [as_conflict(row) for (row,) in found]
 
     def conflict(self, conflict_id: str) -> Conflict | None:

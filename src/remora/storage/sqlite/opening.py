@@ -154,17 +154,12 @@ class Connection(apsw.Connection):
     prepared statement."""
 
     now: int | None = None  # the time of the view that runs; None = the clock
-    allowed: bytes = b""  # one byte a row: may full text propose it
 
     def make_functions(self) -> None:
         def now() -> int:
             return time.time_ns() // 1000 if self.now is None else self.now
 
-        def allowed(rid: int) -> bool:
-            return rid < len(self.allowed) and bool(self.allowed[rid])
-
         self.create_scalar_function("remora_now", now, 0, flags=apsw.SQLITE_INNOCUOUS)
-        self.create_scalar_function("allowed", allowed, 1)
         self.create_scalar_function("holds", lambda content, text: text in content.casefold(), 2)
         self.create_scalar_function("scope_matches", scope_matches, 2)
 

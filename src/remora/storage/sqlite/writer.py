@@ -29,8 +29,8 @@ GROUP_SECONDS = 0.02
 CLOSE_SECONDS = 10.0
 
 
-def translate(cause: apsw.Error, path: str) -> StorageUnavailable:
-    """What went wrong, in words; the cause stays attached."""
+def translate(cause: apsw.Error, path: str) -> Exception:
+    """What went wrong with the file, in words; a mistake of ours stays what it is."""
     match cause:
         case apsw.BusyError() | apsw.LockedError():
             return StorageUnavailable(f"{path} is locked by another process for 30 s", code="locked")
@@ -44,8 +44,10 @@ def translate(cause: apsw.Error, path: str) -> StorageUnavailable:
             return StorageUnavailable(
                 f"{path} is damaged: {cause}", code="damaged", hint="remora mem verify, then remora mem backup restore"
             )
-        case _:
+        case apsw.IOError() | apsw.CantOpenError() | apsw.NoMemError():
             return StorageUnavailable(f"{path}: {cause}")
+        case _:
+            return cause
 
 
 class Writer:

@@ -25,9 +25,10 @@ CREATE UNIQUE INDEX memories_text ON memories (tenant, content_hash, namespace, 
   WHERE status <> 'deleted';
 CREATE INDEX memories_tombstones ON memories (tenant, content_hash) WHERE status = 'deleted';
 -- Listing, and all that the catalog in memory needs, without reading a row.
-CREATE INDEX memories_listing ON memories (tenant, namespace, created_at, id, kind, base_kind, status, superseded_by, expires_at, valid_from, valid_to);
+CREATE INDEX memories_listing ON memories (tenant, namespace, created_at, id, kind, base_kind, status, superseded_by);
+CREATE INDEX memories_bounds ON memories (tenant, expires_at, valid_from, valid_to)
+  WHERE expires_at IS NOT NULL OR valid_from IS NOT NULL OR valid_to IS NOT NULL;
 CREATE INDEX memories_kind ON memories (tenant, kind, created_at, id);
-CREATE INDEX memories_expiry ON memories (tenant, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_heads ON memories (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_prefix ON memories (tenant, subject_key) WHERE subject_key IS NOT NULL;
 CREATE INDEX memories_turns ON memories (tenant, conversation, turn, created_at, id) WHERE conversation IS NOT NULL;
@@ -98,6 +99,7 @@ CREATE VIRTUAL TABLE grams USING fts5(text, content='', contentless_delete=1, de
   tokenize='trigram case_sensitive 0 remove_diacritics 1');
 CREATE VIRTUAL TABLE grams_vocab USING fts5vocab(grams, 'row');
 CREATE TABLE word_tf (rid INTEGER PRIMARY KEY, len INTEGER NOT NULL, speaker TEXT, ctx_hash TEXT NOT NULL, tf BLOB NOT NULL) STRICT;
+CREATE INDEX word_lengths ON word_tf (rid, len);
 CREATE TABLE word_totals (tenant TEXT PRIMARY KEY, rows INTEGER NOT NULL, length INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE speakers (tenant TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (tenant, namespace, name)) STRICT, WITHOUT ROWID;
 CREATE TABLE languages (tenant TEXT NOT NULL, namespace TEXT NOT NULL, lang TEXT NOT NULL, rows INTEGER NOT NULL,
