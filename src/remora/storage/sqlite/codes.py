@@ -41,6 +41,8 @@ class Codes:
         self.width = -(-dim // 64)
         self._lock = threading.Lock()  # of the vector cache; scans read arrays that only ever grow
         self.size = 0
+        self.first = np.zeros(1024, np.int32)  # by rid: position of its first chunk
+        self.count = np.zeros(1024, np.uint16)  # by rid: how many
         self._resize(1024)
         slots = max(1, CACHE_BYTES // (4 * dim))
         self._cache = np.empty((0, dim), np.float32)
@@ -60,6 +62,18 @@ class Codes:
             slot[:n], dead[:n] = self.slot[:n], self.dead[:n]
         self.words, self.chunk, self.rid, self.slot, self.dead = words, chunk, rid, slot, dead
 
+    def _place(self, start: int, end: int) -> None:
+        """Note where the chunks of each memory stand; they stand side by side."""
+        rids, first, counts = np.unique(self.rid[start:end], return_index=True, return_counts=True)
+        if len(rids) and int(rids[-1]) >= len(self.first):
+            grown = int(rids[-1] * 1.25) + 1024
+            for name in ("first", "count"):
+                old = getattr(self, name)
+                fresh = np.zeros(grown, old.dtype)
+                fresh[: len(old)] = old
+                setattr(self, name, fresh)
+        self.first[rids], self.count[rids] = start + first, counts
+
     def load(self, connection: Connection) -> None:
         found = connection.execute(f"SELECT count(*) FROM codes_{self.number}").fetchone()
         self.size = 0
@@ -68,19 +82,32 @@ class Codes:
         cursor = connection.execute(f"SELECT chunk_rid, rid, code FROM codes_{self.number}")
         while rows := list(islice(cursor, 50_000)):
             self._append(rows)
+        self._sort()
+        self._place(0, self.size)
         if self.size <= min(EXACT_BELOW, self._slots):
             self._fill(connection, np.arange(self.size))
 
+    def _sort(self) -> None:
+        """Bring the chunks of edited memories together again."""
+        rid = self.rid[: self.size]
+        if self.size and (np.diff(rid.astype(np.int64)) < 0).any():
+            order = np.argsort(rid, kind="stable")
+            self.words[:, : self.size] = self.words[:, order]
+            self.chunk[: self.size], self.rid[: self.size] = self.chunk[order], rid[order]
+
     def update(self, connection: Connection, rids: Sequence[int]) -> Codes:
         """Forget the chunks of these rows and read them anew; the answer is what to use from now on."""
-        changed = np.array(rids, np.int64)
-        if self.size and changed.min() <= self.rid[: self.size].max():
-            self.dead[: self.size] |= np.isin(self.rid[: self.size], changed)
+        for rid in rids:
+            if rid < len(self.count) and self.count[rid]:
+                self.dead[self.first[rid] : self.first[rid] + self.count[rid]] = True
+                self.count[rid] = 0
         listed = f"[{','.join(map(str, rids))}]"
         sql = f"""SELECT c.chunk_rid, c.rid, c.code FROM chunks k JOIN codes_{self.number} c ON c.chunk_rid = k.chunk_rid
-            WHERE k.rid IN (SELECT value FROM json_each(?))"""
+            WHERE k.rid IN (SELECT value FROM json_each(?)) ORDER BY k.rid, k.chunk_rid"""
         with self._lock:
+            start = self.size
             self._append(list(connection.execute(sql, (listed,))))
+            self._place(start, self.size)
         dead = int(self.dead[: self.size].sum())
         return self._compacted() if dead > max(1000, self.size // 5) else self
 
@@ -105,6 +132,7 @@ class Codes:
         fresh.words[:, : fresh.size] = self.words[:, alive]
         fresh.chunk[: fresh.size], fresh.rid[: fresh.size] = self.chunk[alive], self.rid[alive]
         fresh.dead[: fresh.size] = False
+        fresh._place(0, fresh.size)
         return fresh
 
     def nearest(self, connection: Connection, vector: Vector, mask: Mask, limit: int) -> list[tuple[int, float]]:
@@ -153,30 +181,37 @@ class Codes:
     def _exact(
         self, connection: Connection, query: Vector, positions: NDArray[np.intp], limit: int
     ) -> list[tuple[int, float]]:
+        """The best memories among these chunks."""
         scores = self._score(connection, query, positions)
-        rids = self.rid[positions]
-        order = np.argsort(-scores, kind="stable")
-        unique, first, counts = np.unique(rids[order], return_index=True, return_counts=True)
-        best = scores[order][first]
-        for i in np.flatnonzero(counts > LONG):
-            own = np.sort(scores[rids == unique[i]])[::-1]
-            best[i] = own[:3].mean()
-        top = np.lexsort((-unique.astype(np.int64), -best))[:limit]
-        return [(int(unique[i]), float(best[i])) for i in top]
+        take = 4 * limit + 64
+        while True:
+            top = np.argpartition(-scores, take)[:take] if take < len(scores) else np.arange(len(scores))
+            top = top[np.argsort(-scores[top], kind="stable")]
+            rids, first = np.unique(self.rid[positions[top]], return_index=True)
+            if len(rids) >= limit or take >= len(scores):
+                break
+            take *= 4
+        best = scores[top][first]
+        for i in np.flatnonzero(self.count[rids] > LONG):
+            best[i] = self._long(connection, query, int(rids[i]))
+        order = np.lexsort((-rids.astype(np.int64), -best))[:limit]
+        return list(zip(rids[order].tolist(), best[order].tolist(), strict=True))
+
+    def _long(self, connection: Connection, query: Vector, rid: int) -> float:
+        start = int(self.first[rid])
+        own = self._score(connection, query, np.arange(start, start + int(self.count[rid])))
+        return float(np.sort(own)[-3:].mean())
 
     def cosines(self, connection: Connection, vector: Vector, rids: Sequence[int]) -> dict[int, float]:
         """The cosine of given rows; a row without a vector is missing in the answer."""
-        size = self.size
-        wanted = np.zeros(int(max(rids, default=0)) + 1, np.bool_)
-        wanted[np.array(rids, np.int64)] = True
-        rid = self.rid[:size]
-        chosen = wanted[np.minimum(rid, len(wanted) - 1)] & (rid < len(wanted)) & ~self.dead[:size]
-        positions = np.flatnonzero(chosen)
-        return (
-            dict(self._exact(connection, np.asarray(vector, np.float32), positions, len(rids)))
-            if len(positions)
-            else {}
-        )
+        wanted = np.array(rids, np.int64)
+        wanted = wanted[wanted < len(self.count)]
+        wanted = wanted[self.count[wanted] > 0]
+        if not len(wanted):
+            return {}
+        spans = [np.arange(self.first[rid], self.first[rid] + self.count[rid]) for rid in wanted]
+        positions = self.first[wanted].astype(np.intp) if (self.count[wanted] == 1).all() else np.concatenate(spans)
+        return dict(self._exact(connection, np.asarray(vector, np.float32), positions, len(rids)))
 
     def _score(self, connection: Connection, query: Vector, positions: NDArray[np.intp]) -> Vector:
         scores = np.full(len(positions), -1.0, np.float32)
@@ -215,7 +250,7 @@ class Codes:
         vectors, present = self._read(connection, self.chunk[missing])
         missing = missing[present]
         if self._next + len(missing) > len(self._cache) < self._slots:
-            grown = np.empty(
+            grown = np.zeros(
                 (min(self._slots, max(1024, int((self._next + len(missing)) * 1.5))), self.dim), np.float32
             )
             grown[: len(self._cache)] = self._cache

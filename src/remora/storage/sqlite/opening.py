@@ -120,6 +120,7 @@ def connect(
             ("recursive_triggers", 0),
             ("cache_size", -32768 if role == "writer" else -8192),
             ("temp_store", 2),
+            ("mmap_size", 0 if network or os.name == "nt" else 268_435_456),
         ):
             _set(connection, name, value)
         if role == "writer":

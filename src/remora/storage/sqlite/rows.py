@@ -28,6 +28,7 @@ SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
 WRITTEN = ("tenant", *COLUMNS, *DERIVED, "tx_from", "op_id")
 INSERT = f"INSERT INTO memories ({', '.join(WRITTEN)}) VALUES ({', '.join('?' * len(WRITTEN))})"
 UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in WRITTEN)} WHERE rid = ?"
+MERGED = 64  # namespaces whose listings are merged; with more, one pass over the kind or tag order is cheaper
 NAMES = tuple(field.name for field in fields(Memory))
 
 
@@ -106,30 +107,35 @@ class RowReads:
 
     def list(self, where: Where, limit: int, after: tuple[int, str] | None = None, *, order: str = "created") -> Page:
         """Newest first; one ordered index range per namespace, merged, so that a page costs the same at any size."""
-        namespaces = where.namespaces if where.namespaces is not None else tuple(self.namespaces())
-        parts = [self._listing(where, name, after, order) for name in namespaces]
+        names: Sequence[str | None] = self.namespace_names() if where.namespaces is None else where.namespaces
+        along_tag = len(where.tags) == 1 and not where.tags[0].endswith("*") and order == "created"
+        if along_tag or len(names) > MERGED:
+            names = [None]
+        parts = [self._listing(where, name, after, order, along_tag) for name in names]
         rows = merge(*parts, key=lambda row: (row[0], row[1]), reverse=True)
         chosen = [(row[0], row[1], row[2]) for row in islice(rows, limit + 1)]
         memories = self.by_rows([rid for _, _, rid in chosen[:limit]])
         last = chosen[limit - 1] if len(chosen) > limit else None
         return Page(tuple(memories[rid] for _, _, rid in chosen[:limit]), (last[0], last[1]) if last else None)
 
-    def _listing(self, where: Where, namespace: str, after: tuple[int, str] | None, order: str) -> Iterator[Any]:
+    def _listing(
+        self, where: Where, namespace: str | None, after: tuple[int, str] | None, order: str, along_tag: bool
+    ) -> Iterator[Any]:
         table, clauses, values = source(where, self.now)
         more, found = conditions(where, self.tenant)
-        clauses, values = [*clauses, *more, "m.namespace = ?"], [*values, *found, namespace]
+        clauses, values = [*clauses, *more], [*values, *found]
+        if namespace is not None:
+            clauses, values = [*clauses, "m.namespace = ?"], [*values, namespace]
         if after is not None:
             clauses.append(f"(m.{order}_at, m.id) < (?, ?)")
             values += after
-        if len(where.tags) == 1 and not where.tags[0].endswith("*") and order == "created":
+        first = f"m.{order}_at"
+        if along_tag:
             # The tag index is in the order of the page: read along it instead of collecting all that carry the tag.
-            table = f"memory_tags t JOIN {table} ON m.rid = t.rid"
+            table, first = f"memory_tags t CROSS JOIN {table} ON m.rid = t.rid", "t.created_at"
             clauses, values = [*clauses, "t.tenant = ?", "t.tag = ?"], [*values, self.tenant, where.tags[0]]
-            first = "t.created_at"
             if after is not None:
                 clauses, values = [*clauses, "t.created_at <= ?"], [*values, after[0]]
-        else:
-            first = f"m.{order}_at"
         sql = f"SELECT m.{order}_at, m.id, m.rid FROM {table} WHERE {' AND '.join(clauses)} ORDER BY {first} DESC, m.id DESC"
         return iter(self.connection.execute(sql, tuple(values)))
 
@@ -145,17 +151,12 @@ class RowReads:
         sql = f"SELECT m.id FROM {table} WHERE {' AND '.join([*clauses, *more])} ORDER BY m.id"
         return [row[0] for row in self.connection.execute(sql, (*values, *found))]
 
-    def namespaces(self) -> dict[str, int]:
-        """Every namespace with rows, and how many of them are live."""
+    def namespace_names(self) -> list[str]:
         names, name = [], ""
         skip = "SELECT min(namespace) FROM memories WHERE tenant = ? AND namespace > ?"
         while (name := self.connection.execute(skip, (self.tenant, name)).fetchone()[0]) is not None:  # type: ignore[index]
             names.append(name)
-        counts = self.live_counts()
-        return {name: counts.get(name, 0) for name in names}
-
-    def live_counts(self) -> dict[str, int]:
-        raise NotImplementedError
+        return names
 
     def tags(self, where: Where) -> dict[str, int]:
         if where in (Where(), Where(namespaces=where.namespaces)):
@@ -250,12 +251,16 @@ class RowReads:
             ),
         )
 
-    def facts(self, rows: Sequence[int]) -> list[Facts]:
+    def read_facts(self, rows: Sequence[int]) -> list[Facts]:
         sql = """SELECT m.rid, m.id, m.content, m.namespace, m.kind, m.base_kind, m.subject_key, m.title, m.tags,
               m.conversation, m.session, w.speaker, m.created_at, m.trust, m.importance, m.superseded_by IS NOT NULL
-            FROM json_each(?) j CROSS JOIN memories m ON m.rid = j.value LEFT JOIN word_tf w ON w.rid = m.rid WHERE m.tenant = ?"""
+            FROM json_each(?) j CROSS JOIN memories m ON m.rid = j.value LEFT JOIN word_tf w ON w.rid = m.rid
+            WHERE m.tenant = ?"""
         found = self.connection.execute(sql, (dump(list(rows)), self.tenant))
-        return [
-            Facts(*row[:8], tuple(json.loads(row[8])) if row[8] != "[]" else (), *row[9:15], bool(row[15]))
-            for row in found
-        ]
+        return [Facts(*row[:8], _tags(row[8]), *row[9:15], bool(row[15])) for row in found]
+
+
+def _tags(text: str) -> tuple[str, ...]:
+    if text == "[]":
+        return ()
+    return tuple(text[2:-2].split('","')) if "\\" not in text else tuple(json.loads(text))

@@ -11,17 +11,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remora.model.search import LexicalHit, Space, TermStats, Where
+from remora.model.search import Facts, LexicalHit, Space, TermStats, Where
 from remora.storage.sqlite.catalog import Catalog, Mask
 from remora.storage.sqlite.codes import Codes, Vector
 from remora.storage.sqlite.filters import beyond_catalog, conditions, in_catalog, source
 from remora.storage.sqlite.opening import Connection
-from remora.storage.sqlite.rows import dump
+from remora.storage.sqlite.rows import RowReads, dump
 
 COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
 POSTINGS = 40_000  # rows that the terms of one query may propose together, the rarest term first
@@ -29,14 +29,18 @@ NEWEST = 50_000
 MOST_TERMS = 64
 DF_SECONDS = 60.0
 MASKS = 16
+KEPT_ROWS, KEPT_LETTERS = 12_000, 1_000
 K1, B = 0.9, 0.4
 CONTEXT_WEIGHT = 0.5
 # Rows as one text: a tenth of the time that a row at a time takes.
 ANYWHERE = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
 GRAM_ROWS = "SELECT group_concat(rowid) FROM grams WHERE grams MATCH ?"
+# Two look-ups: asked for together, SQLite would read the whole table.
+EDGES = "SELECT ifnull((SELECT max(seq) FROM changes), 0), ifnull((SELECT min(seq) FROM changes), 0)"
 COUNTS = "SELECT term, doc FROM {}_vocab WHERE term IN (SELECT value FROM json_each(?))"
 
 Rids = NDArray[np.int64]
+Row = TypeVar("Row")
 
 
 class SearchIndex:
@@ -48,13 +52,19 @@ class SearchIndex:
         self.catalog = Catalog()
         self.codes: dict[str, Codes] = {}
         self._masks: OrderedDict[tuple[str, Where], tuple[int, Mask]] = OrderedDict()
+        # What was read of rows lately; refreshed with the rest.
+        self.hits: dict[int, LexicalHit] = {}
+        self.facts: dict[int, Facts] = {}
         self._df: dict[tuple[bool, str], tuple[int, int, float]] = {}  # count, as of seq, good until
 
-    def refresh(self, connection: Connection) -> None:
-        """Catch up with the changes that this connection's snapshot sees."""
-        last, oldest = connection.execute("SELECT ifnull(max(seq), 0), ifnull(min(seq), 0) FROM changes").fetchone()  # type: ignore[misc]
-        if last <= self._seq:
-            return
+    def refresh(self, connection: Connection) -> int:
+        """Catch up with the changes that this connection's snapshot sees; gives the number of the last one."""
+        last, oldest = connection.execute(EDGES).fetchone()  # type: ignore[misc]
+        if last > self._seq:
+            self._catch_up(connection, last, oldest)
+        return int(last)
+
+    def _catch_up(self, connection: Connection, last: int, oldest: int) -> None:
         with self._lock:
             if last <= self._seq:
                 return
@@ -66,6 +76,9 @@ class SearchIndex:
                 if 0 in rids or len(rids) > 200_000:
                     self._reload(connection)
                 else:
+                    for rid in rids:
+                        self.hits.pop(rid, None)
+                        self.facts.pop(rid, None)
                     self.catalog.update(connection, rids)
                     self.codes = {space: codes.update(connection, rids) for space, codes in self.codes.items()}
             self._seq = last
@@ -74,8 +87,16 @@ class SearchIndex:
         fresh = Catalog()
         fresh.load(connection)
         self.catalog = fresh
-        self.codes = {}
+        self.codes, self.hits, self.facts = {}, {}, {}
         self._masks.clear()
+
+    def keep(self, kept: dict[int, Row], found: dict[int, Row], seq: int) -> None:
+        """Only what a snapshot saw that is as new as this index: an older one may have read former states."""
+        with self._lock:
+            if seq == self._seq:
+                if len(kept) + len(found) > KEPT_ROWS:
+                    kept.clear()
+                kept.update(found)
 
     def space(self, connection: Connection, space: str) -> Codes | None:
         """The codes of a space, loaded when they are first asked for."""
@@ -100,22 +121,22 @@ class SearchIndex:
             self._seq = -1
             self._df.clear()
 
-    def mask(self, connection: Connection, tenant: str, where: Where, now: int) -> Mask:
+    def mask(self, connection: Connection, tenant: str, where: Where, now: int, seq: int) -> Mask:
         """Which rows the filter leaves, by rid. The part that the clock does not move is kept until the next change."""
         catalog, place = self.catalog, (tenant, where)
         held = self._masks.get(place)
-        if held is not None and held[0] == self._seq:
+        if held is not None and held[0] == seq:
             base = held[1]
         else:
-            seq = self._seq
             base = catalog.mask(tenant, in_catalog(where))
             if (rest := beyond_catalog(where)) is not None:
                 base &= self._of_rest(connection, tenant, rest, len(base))
             with self._lock:
-                self._masks[place] = (seq, base)
-                self._masks.move_to_end(place)
-                if len(self._masks) > MASKS:
-                    self._masks.popitem(last=False)
+                if seq == self._seq:
+                    self._masks[place] = (seq, base)
+                    self._masks.move_to_end(place)
+                    if len(self._masks) > MASKS:
+                        self._masks.popitem(last=False)
         outside = catalog.outside_bounds(where, now)
         if len(outside):
             base = base.copy()
@@ -133,9 +154,9 @@ class SearchIndex:
             mask[rids[rids < size]] = True
         return mask
 
-    def document_counts(self, connection: Connection, terms: Sequence[str], *, grams: bool) -> dict[str, int]:
+    def document_counts(self, connection: Connection, terms: Sequence[str], seq: int, *, grams: bool) -> dict[str, int]:
         """In how many rows each term stands; counts of common terms may be a minute old."""
-        now, seq = time.monotonic(), self._seq
+        now = time.monotonic()
         counts: dict[str, int] = {}
         asked = []
         for term in terms:
@@ -155,16 +176,19 @@ class SearchIndex:
         return counts
 
 
-class SearchReads:
+class SearchReads(RowReads):
     """Part of the view."""
 
-    connection: Connection
-    tenant: str
-    now: int
     index: SearchIndex
+    seq: int  # the last change that this snapshot sees
 
     def _mask(self, where: Where) -> Mask:
-        return self.index.mask(self.connection, self.tenant, where, self.now)
+        return self.index.mask(self.connection, self.tenant, where, self.now, self.seq)
+
+    def namespaces(self) -> dict[str, int]:
+        """Every namespace with rows, and how many of them are live."""
+        counts = self.live_counts()
+        return {name: counts.get(name, 0) for name in self.namespace_names()}
 
     def live_counts(self) -> dict[str, int]:
         return self.index.catalog.live_counts(self.tenant, self.now)
@@ -174,7 +198,7 @@ class SearchReads:
             "SELECT rows, length FROM word_totals WHERE tenant = ?", (self.tenant,)
         ).fetchone()
         rows, length = row or (0, 0)
-        counts = self.index.document_counts(self.connection, terms, grams=grams)
+        counts = self.index.document_counts(self.connection, terms, self.seq, grams=grams)
         return TermStats(rows, length / rows if rows else 1.0, counts)
 
     def matching(self, where: Where) -> int:
@@ -224,8 +248,21 @@ class SearchReads:
         return rids[mask[rids]]
 
     def lexical_rows(self, rows: Sequence[int]) -> list[LexicalHit]:
-        sql = "SELECT w.rid, w.len, w.tf FROM json_each(?) j CROSS JOIN word_tf w ON w.rid = j.value"
-        return [LexicalHit(*row) for row in self.connection.execute(sql, (dump(list(rows)),))]
+        kept = self.index.hits
+        if missing := [row for row in rows if row not in kept]:
+            sql = "SELECT w.rid, w.len, w.tf FROM json_each(?) j CROSS JOIN word_tf w ON w.rid = j.value"
+            found = {row[0]: LexicalHit(*row) for row in self.connection.execute(sql, (dump(missing),))}
+            self.index.keep(kept, found, self.seq)
+            return [hit for row in rows if (hit := found.get(row) or kept.get(row)) is not None]
+        return [kept[row] for row in rows]
+
+    def facts(self, rows: Sequence[int]) -> list[Facts]:
+        kept = self.index.facts
+        if missing := [row for row in rows if row not in kept]:
+            found = {fact.row: fact for fact in self.read_facts(missing)}
+            self.index.keep(kept, {row: fact for row, fact in found.items() if len(fact.content) <= KEPT_LETTERS}, self.seq)
+            return [fact for row in rows if (fact := found.get(row) or kept.get(row)) is not None]
+        return [kept[row] for row in rows]
 
     def context_hashes(self, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """What is indexed of these memories: the mark of the context, and the term vector."""
@@ -237,7 +274,7 @@ class SearchReads:
 
     def grams(self, trigrams: Sequence[str], where: Where, limit: int = 200) -> list[int]:
         """Rows that share trigrams, the rarest of which count most."""
-        counts = self.index.document_counts(self.connection, list(dict.fromkeys(trigrams)), grams=True)
+        counts = self.index.document_counts(self.connection, list(dict.fromkeys(trigrams)), self.seq, grams=True)
         known = sorted((count, gram) for gram, count in counts.items() if count)[:MOST_TERMS]
         if not known:
             return []
@@ -261,7 +298,7 @@ class SearchReads:
         pieces = [piece for piece in dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)) if piece.isascii()]
         if pieces:
             # Letters that case folding changes are left to the check of the text itself.
-            counts = self.index.document_counts(self.connection, [piece.lower() for piece in pieces], grams=True)
+            counts = self.index.document_counts(self.connection, [piece.lower() for piece in pieces], self.seq, grams=True)
             rarest = sorted(counts, key=lambda piece: counts[piece])[:8]
             clauses.append("m.rid IN (SELECT rowid FROM grams WHERE grams MATCH ?)")
             values.append(" AND ".join(map(quote, rarest)))

@@ -23,21 +23,21 @@ from remora.storage.sqlite import changes, checks, opening, vectors
 from remora.storage.sqlite.codes import Vector
 from remora.storage.sqlite.history import HistoryReads
 from remora.storage.sqlite.opening import Connection
-from remora.storage.sqlite.rows import RowReads
 from remora.storage.sqlite.search import SearchIndex, SearchReads
 from remora.storage.sqlite.writer import Readers, Writer
 
 T = TypeVar("T")
 
 
-class SqliteView(SearchReads, RowReads, HistoryReads):
+class SqliteView(SearchReads, HistoryReads):
     """One snapshot of one tenant; see `storage.protocol.View`."""
 
-    def __init__(self, connection: Connection, tenant: str, now: int, index: SearchIndex) -> None:
+    def __init__(self, connection: Connection, tenant: str, now: int, index: SearchIndex, seq: int) -> None:
         self.connection = connection
         self.tenant = tenant
         self.now = now
         self.index = index
+        self.seq = seq
 
 
 class SqliteStore:
@@ -94,8 +94,7 @@ class SqliteStore:
         )
 
     def _reader(self) -> Connection:
-        connection = opening.connect(self.path, writable=self.writable, network=self._network)
-        return connection
+        return opening.connect(self.path, writable=self.writable, network=self._network)
 
     def _writing(self) -> Connection:
         connection = opening.connect(self.path, writable=True, role="writer", network=self._network, full=self._durable)
@@ -106,8 +105,8 @@ class SqliteStore:
         def run(connection: Connection) -> T:
             now = self.now()
             connection.now = now
-            self._index.refresh(connection)
-            return fn(SqliteView(connection, self.tenant, now, self._index))
+            seq = self._index.refresh(connection)
+            return fn(SqliteView(connection, self.tenant, now, self._index, seq))
 
         if self._inode != (inode := _inode(self.path)):
             self._inode = inode
