@@ -72,7 +72,7 @@ def ask(stores: Sequence[CaseStore], vectors: dict[str, np.ndarray]) -> list[Ask
                     if not found.hits:
                         continue
                     wanted = {rows[f"{store.name}:{label}"] for label in case.answers}
-                    matrix = np.array([[hit.features[name] for name in FEATURES] for hit in found.hits])
+                    matrix = np.array([hit.features for hit in found.hits])
                     truth = np.array([hit.row in wanted for hit in found.hits])
                     asked.append(Asked(store.name, pooled, dense, bool(wanted), matrix, truth, fold[store.name]))
     return asked

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from remora.memory import relevance
-from remora.memory.lexical import LexicalScores, gram_shares, score_rows, trigrams
+from remora.memory.lexical import LexicalScores, gram_shares, score_rows, telling_grams, trigrams
 from remora.memory.plan import QueryPlan, Terms, content_words, store_languages, term_tokens, weigh
 from remora.memory.relevance import Candidates, Features
 from remora.memory.words import fold, gram_text
@@ -35,12 +35,12 @@ FALL_BACK_BELOW, FALL_BACK_WORD = 3, 5
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A hit; `features` are what the score was made of, `parts` the three that moved it most."""
+    """A hit; `features` (see `relevance.named`) made the score, `parts` are the three that moved it most."""
 
     row: int
     score: float
     reasons: tuple[str, ...]
-    features: Mapping[str, float]
+    features: Floats
     parts: tuple[tuple[str, float], ...] = ()
 
 
@@ -80,7 +80,9 @@ def search(
     hits = {} if mode == "semantic" else _lexical_hits(view, terms, literal_tokens, stats.df, where, 2 * kept)
     cosines, spread = _nearest(view, vectors, space, where, kept) if space and mode != "lexical" else ({}, (0.0, 0.0))
     words = _unmatched(plan, terms, len(hits)) if mode != "semantic" else ()
-    gram_rows = _gram_rows(view, words, plan, where)
+    literals = [gram_text(word) for word in plan.literals if not stats.df.get(fold(word))]
+    gram_stats = view.term_stats(list(dict.fromkeys(_grams_of((*words, *literals)))), grams=True)
+    gram_rows = _gram_rows(view, words, literals, gram_stats.df, where)
     rows = list(dict.fromkeys([*hits, *cosines, *gram_rows]))
     channels = {"words": len(hits), "vectors": len(cosines), "grams": len(gram_rows)}
     if not rows:
@@ -98,7 +100,6 @@ def search(
     facts = {fact.row: fact for fact in view.facts(rows)}
     present = [at for at, row in enumerate(rows) if row in facts]
     rows, lexical = [rows[at] for at in present], _take(lexical, present)
-    gram_stats = view.term_stats([gram for word in words for gram in trigrams(word)], grams=True) if words else stats
     candidates = Candidates(
         facts=[facts[row] for row in rows],
         lexical=lexical,
@@ -171,12 +172,20 @@ def _unmatched(plan: QueryPlan, terms: Terms, hits: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(gram_text(word) for word in words if len(word) >= 3))[:64]
 
 
-def _gram_rows(view: View, words: Sequence[str], plan: QueryPlan, where: Where) -> list[int]:
-    grams = list(dict.fromkeys(gram for word in words for gram in trigrams(word)))[:256]
-    rows = list(view.grams(grams, where, PROPOSED)) if grams else []
-    for literal in plan.literals:
-        if len(literal) >= 3:
-            rows += view.grams(trigrams(gram_text(literal))[:64], where, KEPT)
+def _grams_of(words: Sequence[str]) -> list[str]:
+    return [gram for word in words if len(word) >= 3 for gram in trigrams(word)][:512]
+
+
+def _gram_rows(
+    view: View, words: Sequence[str], literals: Sequence[str], df: Mapping[str, int], where: Where
+) -> list[int]:
+    """Rows that may hold an unmatched word, and those that may hold a phrase: their rarest trigrams are enough."""
+    grams = dict.fromkeys(gram for word in words for gram in telling_grams(word, df) if df.get(gram))
+    rows = list(view.grams(list(grams)[:64], where, PROPOSED)) if grams else []
+    for literal in literals:
+        rarest = sorted(dict.fromkeys(_grams_of([literal])), key=lambda gram: (df.get(gram, 0), gram))[:4]
+        if rarest and all(df.get(gram) for gram in rarest):
+            rows += view.grams(rarest, where, KEPT)
     return list(dict.fromkeys(rows))
 
 
@@ -209,13 +218,14 @@ def _order(
     created = [-fact.created_at for fact in facts]
     order = sorted(range(len(facts)), key=lambda at: (-view.tier[at], -key[at], created[at], facts[at].id))
     by_words, by_meaning = _ranks(found.lexical.bm25), _ranks(np.nan_to_num(found.cosines, nan=-1.0))
+    best = order[:limit]
+    parts = relevance.top_contributions(model, view.matrix[best]) if model else [()] * len(best)
     shown, ranked = 1.0, []
-    for at in order[:limit]:
+    for at, moved in zip(best, parts, strict=True):
         shown = min(shown, float(raw[at]))
         row = view.matrix[at]
-        parts = relevance.top_contributions(model, row) if model else ()
         reasons = _reasons(plan, terms, found, at, int(view.tier[at]), by_words[at], by_meaning[at], row)
-        ranked.append(Ranked(facts[at].row, shown, reasons, relevance.named(row), parts))
+        ranked.append(Ranked(facts[at].row, shown, reasons, row, moved))
     return ranked
 
 

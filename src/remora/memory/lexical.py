@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remora.memory.words import BODY, CTX, LONGEST_WORD, gram_text, read_terms, term_id
+from remora.memory.words import BODY, CTX, LONGEST_WORD, gram_text, is_cjk, read_terms, term_id
 from remora.model.search import TermStats
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 K1, B = 0.9, 0.4
 COLUMN_WEIGHTS = (1.0, 0.5, 2.0, 1.5, 1.5)  # body, context, key, tags, title
 LEAST_WORD_SHARE = 0.6  # of one word's trigrams must be in a row
+SPARE_LETTERS = 2  # how much longer than the word the stretch may be that its trigrams stand in
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +87,45 @@ def trigrams(word: str) -> list[str]:
     return list(dict.fromkeys(word[at : at + 3] for at in range(max(1, len(word) - 2))))
 
 
-def gram_shares(
-    words: Sequence[str], texts: Iterable[str], df: Mapping[str, int], rows: int, least: float = LEAST_WORD_SHARE
-) -> Floats:
-    """Per text the idf-weighted share of the words' trigrams that it holds; 0 unless one word is there well enough."""
-    grams = [(trigrams(word)) for word in words]
-    weight = {gram: idf(rows, df.get(gram, 0)) for parts in grams for gram in parts}
+def telling_grams(word: str, df: Mapping[str, int]) -> list[str]:
+    """The rarest trigrams of a word, so many that no text can hold enough of the word without one of them."""
+    parts = sorted(trigrams(word), key=lambda gram: (df.get(gram, 0), gram))
+    return parts[: len(parts) - math.ceil(LEAST_WORD_SHARE * len(parts)) + 1]
+
+
+def gram_shares(words: Sequence[str], texts: Iterable[str], df: Mapping[str, int], rows: int) -> Floats:
+    """Per text the idf-weighted share of the words' trigrams that it holds.
+
+    A word counts only where enough of it stands close together: a long text has most trigrams somewhere.
+    """
+    grams = {word: trigrams(word) for word in words}
+    weight = {gram: idf(rows, df.get(gram, 0)) for parts in grams.values() for gram in parts}
     mass = sum(weight.values())
+    patterns = {
+        word: re.compile("(?=(" + "|".join(map(re.escape, parts)) + "))") for word, parts in grams.items() if parts
+    }
     shares = []
     for text in texts:
         folded = gram_text(text)
-        found = {gram for gram in weight if gram in folded}
-        well = any(sum(gram in found for gram in parts) >= least * len(parts) for parts in grams)
-        shares.append(sum(weight[gram] for gram in found) / mass if well and mass else 0.0)
+        found = {gram for word, pattern in patterns.items() for gram in _close(word, len(grams[word]), pattern, folded)}
+        shares.append(sum(weight[gram] for gram in found) / mass if mass else 0.0)
     return np.array(shares, float)
+
+
+def _close(word: str, count: int, pattern: re.Pattern[str], text: str) -> set[str]:
+    """The word's trigrams in the stretch of the text that holds most of them; none if that is not enough."""
+    reach = len(word) + SPARE_LETTERS if not is_cjk(word) else len(text)
+    window: deque[tuple[int, str]] = deque()
+    best: set[str] = set()
+    for match in pattern.finditer(text):
+        window.append((match.start(), match[1]))
+        while window[0][0] < match.start() - reach:
+            window.popleft()
+        if len(window) > len(best) and len(held := {gram for _, gram in window}) > len(best):
+            best = held
+            if len(best) == count:
+                break
+    return best if len(best) >= LEAST_WORD_SHARE * count else set()
 
 
 def idf_cosine(first: Sequence[str], second: Sequence[str], stats: TermStats) -> float:

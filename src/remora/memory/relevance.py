@@ -59,7 +59,8 @@ FEATURES = (
 DENSE, FOREIGN_DENSE, CODE_DENSE = 0.3, 0.1, 0.65  # the rest of 1 is the lexical score's
 GRAMS_OF_CJK = 2 / 3  # of the lexical score, where words cannot be told apart by blanks
 SPEAKER, SESSION, QUESTION, LENGTH = 0.05, 0.2, -0.1, 0.1
-FULL_LENGTH = math.log(40)
+FULL_LENGTH, FULL_LETTERS = math.log(40), 500  # forty words, and more letters than forty words have
+CODE_SAMPLE, CODE_LETTERS = 20, 800
 COMMON_LITERAL, COMMON_FROM = 0.1, 100  # a literal in more than a tenth of at least 100 rows says nothing
 _CODE = re.compile(
     r"[{};]\s*$|^\s*(?:def|class|fn|func|function|import|from|public|return|#include|const|let|var)\b|\w\(.*\)\s*[:{]",
@@ -117,14 +118,18 @@ class RecallModel:
 
     def contributions(self, features: Floats) -> Floats:
         """What each feature adds to the logit of each row."""
-        out = np.zeros_like(features, float)
-        for weight in self.weights:
-            at = FEATURES.index(weight.name)
-            out[:, at] = weight.weight * (features[:, at].clip(weight.low, weight.high) - weight.mean) / weight.sd
-        return out
+        mean, sd, weight, low, high = _table(self)
+        return np.asarray((np.minimum(np.maximum(features, low), high) - mean) * (weight / sd), float)
 
     def probabilities(self, features: Floats) -> Floats:
         return np.asarray(1 / (1 + np.exp(-self.logits(features).clip(-40, 40))), float)
+
+
+@lru_cache(8)
+def _table(model: RecallModel) -> Floats:
+    """Mean, spread, weight and limits as rows, in the order of `FEATURES`."""
+    by_name = {w.name: (w.mean, w.sd, w.weight, w.low, w.high) for w in model.weights}
+    return np.array([by_name[name] for name in FEATURES]).T
 
 
 def read_model(text: str) -> RecallModel:
@@ -167,11 +172,14 @@ def load_model(path: str | None = None) -> tuple[RecallModel | None, str | None]
     return None, warning
 
 
-def top_contributions(model: RecallModel, row: Floats, count: int = 3) -> tuple[tuple[str, float], ...]:
-    """The features that moved the logit of one hit most."""
-    parts = model.contributions(row[None, :])[0]
-    order = np.argsort(-np.abs(parts), kind="stable")[:count]
-    return tuple((FEATURES[at], round(float(parts[at]), 2)) for at in order if parts[at])
+def top_contributions(model: RecallModel, rows: Floats, count: int = 3) -> list[tuple[tuple[str, float], ...]]:
+    """Per row the features that moved its logit most."""
+    parts = model.contributions(rows)
+    order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :count]
+    return [
+        tuple((FEATURES[at], round(float(row[at]), 2)) for at in best if row[at])
+        for row, best in zip(parts, order.tolist(), strict=True)
+    ]
 
 
 def named(row: Floats) -> Mapping[str, float]:
@@ -261,15 +269,16 @@ def _dense_weight(
         return 1.0
     if not multilingual and plan.latin_share < 0.5:
         return FOREIGN_DENSE
-    sample = facts[:40]
+    sample = facts[:CODE_SAMPLE]
     if not plan.identifiers and 2 * sum(map(_is_code, sample)) >= len(sample):
         return CODE_DENSE
     return DENSE
 
 
 def _is_code(fact: Facts) -> bool:
-    lines = fact.content[:2000].count("\n") + 1
-    return lines > 1 and 3 * len(_CODE.findall(fact.content[:2000])) >= lines
+    start = fact.content[:CODE_LETTERS]
+    lines = start.count("\n") + 1
+    return lines > 1 and 3 * len(_CODE.findall(start)) >= lines
 
 
 def _says(speaker: str | None, asked: set[str]) -> bool:
@@ -283,11 +292,12 @@ def _priors(facts: Sequence[Facts], base: Floats) -> tuple[Floats, Floats, Float
     for at, fact in enumerate(facts):
         if fact.conversation is not None:
             groups.setdefault((fact.conversation, fact.session), []).append(at)
-    session = np.zeros(len(facts))
+    session, sums = np.zeros(len(facts)), base.tolist()
     for members in groups.values():
-        session[members] = np.sort(base[members])[::-1][:3].mean()
-    question = np.array([fact.content.rstrip().endswith(("?", "？")) for fact in facts], float)
-    words = np.array([len(fact.content.split()) for fact in facts], float)
+        best = sorted((sums[at] for at in members), reverse=True)[:3]
+        session[members] = sum(best) / len(best)
+    question = np.array([fact.content[-100:].rstrip().endswith(("?", "？")) for fact in facts], float)
+    words = np.array([len(fact.content[:FULL_LETTERS].split()) for fact in facts], float)
     return turn, session, question, np.minimum(1, np.log1p(words) / FULL_LENGTH)
 
 

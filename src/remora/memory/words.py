@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-import snowballstemmer  # type: ignore[import-untyped]
+import snowballstemmer
 
 from remora.memory.stopwords import FUNCTION_WORDS
 from remora.model.search import IndexRow

@@ -33,7 +33,7 @@ def test_parts_add_up_to_the_logit():
     row = np.linspace(0, 1, len(FEATURES))
     total = model.contributions(row[None, :]).sum() + model.intercept
     assert model.logits(row[None, :])[0] == pytest.approx(total)
-    assert len(top_contributions(model, row)) == 3
+    assert [len(parts) for parts in top_contributions(model, np.vstack([row, row]))] == [3, 3]
     assert set(named(row)) == set(FEATURES)
 
 
