@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast
 from remora.errors import ForkError, Invalid, StorageUnavailable
 from remora.memory import browse, care, conflicts, connect, forget, history, recall, remember, revise, sessions
 from remora.memory.engine import Engine, Settings
-from remora.memory.filters import Filters, Moment, moment, to_us
+from remora.memory.filters import Filters, Moment, moment
 from remora.memory.filters import where as as_where
 from remora.memory.opening import close_engine, open_engine
+from remora.memory.recall import Query, Recalled
 from remora.memory.records import MemoryRecord, Records, StoreResult, record
 from remora.model.graph import Relation
 from remora.model.ops import Actor, Op
@@ -77,7 +78,9 @@ class AsyncMemory:
         self._path = Path(path).expanduser() if path is not None else default_path()
         settings = config or Settings()
         if namespace is not None:
-            settings = Settings(**{**{name: getattr(settings, name) for name in settings.__slots__}, "namespace": namespace})
+            settings = Settings(
+                **{**{name: getattr(settings, name) for name in settings.__slots__}, "namespace": namespace}
+            )
         self._settings = settings
         self._embedder = embedder
         self._engine: Engine | None = None
@@ -98,7 +101,9 @@ class AsyncMemory:
     async def __aenter__(self) -> Self:
         return await self.open()
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     @property
@@ -116,11 +121,20 @@ class AsyncMemory:
         metadata: Mapping[str, Any] | None = None, source: str = "manual", **options: Unpack[StoreOptions],
     ) -> StoreResult:  # fmt: skip
         """Keep a statement; the answer is its id and says what became of it."""
-        request = self._request(content=content, kind=kind, importance=importance, subject_key=subject_key, metadata=metadata,
-                                source=source, **options)  # fmt: skip
+        request = self._request(
+            content=content,
+            kind=kind,
+            importance=importance,
+            subject_key=subject_key,
+            metadata=metadata,
+            source=source,
+            **options,
+        )
         return StoreResult.of(await remember.remember(self.engine, request, ACTOR))
 
-    async def store_many(self, items: Sequence[Mapping[str, Any] | str], *, atomic: bool = True) -> Sequence[StoreResult]:
+    async def store_many(
+        self, items: Sequence[Mapping[str, Any] | str], *, atomic: bool = True
+    ) -> Sequence[StoreResult]:
         """Keep many, in order; one bad item and none is kept, unless `atomic` is False."""
         requests = [self._request(**({"content": item} if isinstance(item, str) else item)) for item in items]
         stored, errors = await remember.remember_many(self.engine, requests, ACTOR, atomic=atomic)
@@ -146,9 +160,14 @@ class AsyncMemory:
         return remember.Remember(content=content, source=source, **given)
 
     async def update(
-        self, id: str, content: str | None = None, importance: float | None = None, metadata: Mapping[str, Any] | None = None,
+        self,
+        /,
+        id: str,
+        content: str | None = None,
+        importance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         **more: Any,
-    ) -> MemoryRecord:  # fmt: skip
+    ) -> MemoryRecord:
         """Change fields of a memory; also `if_version`, `reason`, `versioned`, `on_duplicate`."""
         how = {name: more.pop(name) for name in ("if_version", "reason", "versioned", "on_duplicate") if name in more}
         given = {"content": content, "importance": importance, "metadata": metadata}
@@ -164,7 +183,9 @@ class AsyncMemory:
         return not found.already
 
     async def forget_prefix(self, prefix: str, hard: bool = False, *, namespace: str | None = None) -> int:
-        return await forget.forget_prefix(self.engine, ACTOR, prefix, namespaces=self.engine.read_set(namespace), hard=hard)
+        return await forget.forget_prefix(
+            self.engine, ACTOR, prefix, namespaces=self.engine.read_set(namespace), hard=hard
+        )
 
     async def forget_where(self, *, archive: bool = False, hard: bool = False, **filters: Unpack[Filters]) -> int:
         where = as_where(self.engine, filters)
@@ -177,8 +198,14 @@ class AsyncMemory:
         """Take back an operation, a batch, or the last batches of this door."""
         return (await history.undo(self.engine, ACTOR, reference, last=last, force=force))[1]
 
-    async def retag(self, *, rename: Mapping[str, str] | None = None, add: Sequence[str] = (), remove: Sequence[str] = (),
-                    **filters: Unpack[Filters]) -> int:  # fmt: skip
+    async def retag(
+        self,
+        *,
+        rename: Mapping[str, str] | None = None,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        **filters: Unpack[Filters],
+    ) -> int:
         where = as_where(self.engine, filters)
         return (await revise.retag(self.engine, ACTOR, where, rename=rename, add=add, remove=remove))[1]
 
@@ -192,11 +219,15 @@ class AsyncMemory:
     async def reject(self, *ids: str) -> None:
         await revise.review(self.engine, ACTOR, ids, approve=False)
 
-    async def store_session(self, turns: Sequence[Mapping[str, str]], session_id: str | None = None, **more: Any) -> StoreResult:
+    async def store_session(
+        self, /, turns: Sequence[Mapping[str, str]], session_id: str | None = None, **more: Any
+    ) -> StoreResult:
+        """Keep a whole session as one memory; the same session again continues it."""
         return StoreResult.of((await sessions.store_session(self.engine, ACTOR, turns, session_id, **more))[1])
 
-    async def note_mistake(self, error_pattern: str, context_signature: str, incorrect_action: str, correct_action: str,
-                           **more: Any) -> StoreResult:  # fmt: skip
+    async def note_mistake(
+        self, /, error_pattern: str, context_signature: str, incorrect_action: str, correct_action: str, **more: Any
+    ) -> StoreResult:
         parts = (error_pattern, context_signature, incorrect_action, correct_action)
         return StoreResult.of(await sessions.note_mistake(self.engine, ACTOR, *parts, **more))
 
@@ -207,19 +238,21 @@ class AsyncMemory:
         """The memories that answer best, best first."""
         return Records.of(await recall.recall(self.engine, self._query(query, limit, kind, options), ACTOR))
 
-    async def recall_many(self, queries: Sequence[str], limit: int = 10, **options: Unpack[RecallOptions]) -> Sequence[Records[MemoryRecord]]:
+    async def recall_many(
+        self, queries: Sequence[str], limit: int = 10, **options: Unpack[RecallOptions]
+    ) -> Sequence[Records[MemoryRecord]]:
         asked = [self._query(query, limit, None, options) for query in queries]
         found = await recall.recall_many(self.engine, asked, ACTOR)
-        return [Records.of(one) if isinstance(one, recall.Recalled) else Records([], warnings=[str(one)]) for one in found]
+        return [Records.of(one) if isinstance(one, Recalled) else Records([], warnings=[str(one)]) for one in found]
 
-    def _query(self, text: str, limit: int, kind: str | None, options: RecallOptions) -> recall.Query:
+    def _query(self, text: str, limit: int, kind: str | None, options: RecallOptions) -> Query:
         given = cast("dict[str, Any]", dict(options))
         how = {name: given.pop(name) for name in ("cursor", "mode", "min_score", "parse_time") if name in given}
         as_of = given.pop("as_of", None)
         if kind is not None:
             given["kinds"] = kind
         at = None if as_of is None else moment(self.engine, as_of, given.get("tz"))
-        return recall.Query(text=text, where=as_where(self.engine, given), limit=limit, as_of=at, zone=given.get("tz"), **how)
+        return Query(text=text, where=as_where(self.engine, given), limit=limit, as_of=at, zone=given.get("tz"), **how)
 
     async def similar(self, id: str, limit: int = 10) -> Records[MemoryRecord]:
         return Records.of(await recall.similar(self.engine, id, limit, self.engine.read_set(None)))
@@ -236,8 +269,11 @@ class AsyncMemory:
     async def recent(self, limit: int = 10) -> Records[MemoryRecord]:
         return await self.list(limit)
 
-    async def browse(self, subject_key_prefix: str = "", limit: int = 100, **filters: Unpack[Filters]) -> Records[MemoryRecord]:
-        found = await browse.below(self.engine, subject_key_prefix, limit, filters)
+    async def browse(
+        self, subject_key_prefix: str = "", limit: int = 100, namespace: str | None = None
+    ) -> Records[MemoryRecord]:
+        """What stands under a key, in the order of the keys."""
+        found = await browse.below(self.engine, subject_key_prefix, limit, {"namespace": namespace})
         return Records([record(memory) for memory in found])
 
     async def tags(self, **filters: Unpack[Filters]) -> Mapping[str, int]:
@@ -252,12 +288,12 @@ class AsyncMemory:
     async def history(self, id: str) -> Sequence[history.Version]:
         return await history.history(self.engine, id)
 
-    async def audit(self, **filters: Any) -> Sequence[Op]:
+    async def audit(self, /, **filters: Any) -> Sequence[Op]:
         return await history.audit(self.engine, **filters)
 
     # relations and conflicts
 
-    async def connect(self, src: str, dst: str, type: str = "related", **more: Any) -> Relation:
+    async def connect(self, /, src: str, dst: str, type: str = "related", **more: Any) -> Relation:
         return await connect.connect(self.engine, ACTOR, src, dst, type, **more)
 
     async def disconnect(self, src: str, dst: str, type: str | None = None) -> int:
@@ -269,7 +305,9 @@ class AsyncMemory:
     async def conflicts(self, *, status: str | None = "open") -> Sequence[conflicts.Dispute]:
         return await conflicts.disputes(self.engine, status=status)
 
-    async def resolve(self, winner: str, loser: str, how: Literal["supersede", "keep_both"] = "supersede", text: str | None = None) -> str:
+    async def resolve(
+        self, winner: str, loser: str, how: Literal["supersede", "keep_both"] = "supersede", text: str | None = None
+    ) -> str:
         return await conflicts.resolve(self.engine, ACTOR, winner, loser, how=how, text=text)
 
     # care
@@ -303,8 +341,12 @@ class AsyncMemory:
         given = {"namespace": "*", **filters}
         return await native.export_file(self.engine, Path(target).expanduser(), given, history=history)
 
-    async def import_(self, source: str | Path, system: str = "auto", *, dry_run: bool = False, namespace: str | None = None) -> Mapping[str, Any]:
+    async def import_(
+        self, source: str | Path, system: str = "auto", *, dry_run: bool = False, namespace: str | None = None
+    ) -> Mapping[str, Any]:
         """Take memories over from an export or from another program's store."""
         from remora.memory.transfer import import_file
 
-        return await import_file(self.engine, ACTOR, Path(source).expanduser(), system, dry_run=dry_run, namespace=namespace)
+        return await import_file(
+            self.engine, ACTOR, Path(source).expanduser(), system, dry_run=dry_run, namespace=namespace
+        )

@@ -23,7 +23,14 @@ async def get(engine: Engine, reference: str, *, as_of: int | None = None) -> Me
             if memory.status == "deleted":
                 raise _gone(reference)
             return memory
-        state = next((state for state, start, end, _ in view.versions(memory.id) if start <= as_of and (end is None or as_of < end)), None)
+        state = next(
+            (
+                state
+                for state, start, end, _ in view.versions(memory.id)
+                if start <= as_of and (end is None or as_of < end)
+            ),
+            None,
+        )
         if state is None or state.status == "deleted":
             raise _gone(reference)
         return state

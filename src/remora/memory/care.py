@@ -60,7 +60,11 @@ async def _lexical_agree(engine: Engine) -> tuple[str, str, str]:
 
     wrong = await engine.store.read(read)
     if wrong:
-        return ("FAIL", "indexed words", f"{len(wrong)} memories are indexed with other words than theirs, first {wrong[0]}")
+        return (
+            "FAIL",
+            "indexed words",
+            f"{len(wrong)} memories are indexed with other words than theirs, first {wrong[0]}",
+        )
     return ("ok", "indexed words", "they are those of the texts")
 
 
@@ -105,7 +109,8 @@ async def reembed(engine: Engine, *, wait: bool = False) -> Mapping[str, Any]:
     engine.indexer.wake()
     if wait:
         await engine.indexer.wait()
-    return (await stats(engine))["spaces"]
+    found: Mapping[str, Any] = (await stats(engine))["spaces"]
+    return found
 
 
 # backups
@@ -148,7 +153,9 @@ async def restore_backup(engine: Engine, source: Path, folder: Path) -> dict[str
     """Put a backup in the store's place, after a copy of what is there; gives counts before and after."""
     if not source.is_file():
         raise NotFound(f"no backup at {source}")
-    if (manifest := _manifest(source)).is_file() and json.loads(manifest.read_text(encoding="utf-8"))["sha256"] != _sha256(source):
+    if (manifest := _manifest(source)).is_file() and json.loads(manifest.read_text(encoding="utf-8"))[
+        "sha256"
+    ] != _sha256(source):
         raise StorageUnavailable(f"{source} is not what its manifest says", code="damaged")
     before = await engine.store.stats()
     await backup(engine, folder, label="pre-restore")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from remora.errors import Invalid, NotFound
 from remora.memory import normalise
@@ -26,7 +26,9 @@ class Dispute:
     winner: str  # the suggestion: higher trust, then newer, then more often confirmed
 
 
-async def disputes(engine: Engine, *, status: str | None = "open", namespaces: tuple[str, ...] | None = None) -> list[Dispute]:
+async def disputes(
+    engine: Engine, *, status: str | None = "open", namespaces: tuple[str, ...] | None = None
+) -> list[Dispute]:
     def read(view: View) -> list[Dispute]:
         found = []
         conflicts = view.conflicts(status=status)
@@ -60,7 +62,7 @@ async def resolve(
             raise NotFound("these two have no open conflict")
         if how == "supersede":
             planner.update("supersede", second, touched=False, superseded_by=first.id)
-            fields = {"confidence": 1.0}
+            fields: dict[str, Any] = {"confidence": 1.0}
             if text is not None:
                 clean = normalise.content(text, [])
                 planner.update("update", first, content=clean, content_hash=content_hash(clean), **fields)

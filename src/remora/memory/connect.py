@@ -21,9 +21,17 @@ TYPES = (*DIRECTED, *SYMMETRIC)
 
 
 async def connect(
-    engine: Engine, actor: Actor, src: str, dst: str, kind: str = "related", *, weight: float = 1.0, confidence: float = 1.0,
-    reasons: Sequence[str] = ("manual",), metadata: Mapping[str, Any] | None = None,
-) -> Relation:  # fmt: skip
+    engine: Engine,
+    actor: Actor,
+    src: str,
+    dst: str,
+    kind: str = "related",
+    *,
+    weight: float = 1.0,
+    confidence: float = 1.0,
+    reasons: Sequence[str] = ("manual",),
+    metadata: Mapping[str, Any] | None = None,
+) -> Relation:
     """Add an edge; adding it again keeps the larger weight and all reasons."""
     permit(engine, actor, "write")
     if kind not in TYPES:

@@ -42,7 +42,9 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _QUOTED = re.compile(r"[\"“„`«]([^\"”“`»]{1,100})[\"”“`»]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 # A number word next to a name makes a subject of it: "chapter 3", "PR 12", "step 4".
-_NUMBERED = re.compile(r"(?i)\b(?:chapter|step|item|ticket|issue|pr|case|room|page|part|phase|note|number|nr|no\.?|#)\s*#?\d+")
+_NUMBERED = re.compile(
+    r"(?i)\b(?:chapter|step|item|ticket|issue|pr|case|room|page|part|phase|note|number|nr|no\.?|#)\s*#?\d+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,11 @@ class _Parts:
     def of(cls, text: str) -> _Parts:
         folded = normalise(text).casefold().replace("’", "'")
         words = _WORD.findall(folded)
-        codes = {chunk.casefold() for chunk in chunks(normalise(text)) if is_identifier(chunk) and not _NUMBER.fullmatch(chunk)}
+        codes = {
+            chunk.casefold()
+            for chunk in chunks(normalise(text))
+            if is_identifier(chunk) and not _NUMBER.fullmatch(chunk)
+        }
         return cls(
             numbers=Counter(number.replace(",", ".") for number in _NUMBER.findall(folded)),
             identifiers=frozenset(codes | {quoted.strip() for quoted in _QUOTED.findall(folded)}),
@@ -143,7 +149,9 @@ def neighbours(view: View, memory: Memory, vector: Vector | None, space: str | N
         rows = list(dict.fromkeys([*rows, *(row for row, _ in nearest)]))
     facts = [fact for fact in view.facts(rows) if fact.id != memory.id]
     texts = {fact.id: prepare(fact.content[:20_000], memory.lang or "en") for fact in facts}
-    stats = background(view.term_stats(list(dict.fromkeys([*tokens, *(token for words in texts.values() for token in words)]))))
+    stats = background(
+        view.term_stats(list(dict.fromkeys([*tokens, *(token for words in texts.values() for token in words)])))
+    )
     held = view.get_many([fact.id for fact in facts])
     found = []
     for fact in facts:

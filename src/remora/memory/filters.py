@@ -53,7 +53,9 @@ NAMES = frozenset(Filters.__annotations__)
 def where(engine: Engine, given: Mapping[str, Any]) -> Where:
     """Unknown names and bad values are errors; what is None is not a filter."""
     if unknown := set(given) - NAMES:
-        raise Invalid(f"unknown filter: {', '.join(sorted(unknown))}", code="unknown_argument", hint=", ".join(sorted(NAMES)))
+        raise Invalid(
+            f"unknown filter: {', '.join(sorted(unknown))}", code="unknown_argument", hint=", ".join(sorted(NAMES))
+        )
     values = {name: value for name, value in given.items() if value is not None}
     statuses: list[Status] = ["active"]
     statuses += ["archived"] if values.get("include_archived") else []
@@ -124,6 +126,7 @@ def moment(engine: Engine, value: Moment, zone: str | None = None) -> int:
         return to_us(value if value.tzinfo else value.replace(tzinfo=timeparse.zone_of(zone or engine.settings.zone)))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return int(value * 1_000_000) if abs(value) < 1e11 else int(value * 1000) if abs(value) < 1e14 else int(value)
+    value = str(value)
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:

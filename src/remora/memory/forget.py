@@ -32,7 +32,13 @@ class Forgotten:
 
 
 async def forget(
-    engine: Engine, actor: Actor, reference: str, *, archive: bool = False, hard: bool = False, reason: str | None = None
+    engine: Engine,
+    actor: Actor,
+    reference: str,
+    *,
+    archive: bool = False,
+    hard: bool = False,
+    reason: str | None = None,
 ) -> Forgotten:
     """One memory. Deleting what is deleted is no error."""
     allowed = permit(engine, actor, "forget")
@@ -65,7 +71,9 @@ def _away(planner: Planner, memory: Memory, *, archive: bool, reason: str | None
 
 def is_filter(where: Where) -> bool:
     """Something narrows it down beyond namespaces and states."""
-    bare = replace(where, namespaces=None, statuses=("active",), superseded=False, expired=False, any_validity=False, valid_at=None)
+    bare = replace(
+        where, namespaces=None, statuses=("active",), superseded=False, expired=False, any_validity=False, valid_at=None
+    )
     return bare != Where()
 
 
@@ -117,13 +125,20 @@ def _confirmed(engine: Engine, word: str, memories: Sequence[Memory]) -> None:
         raise RefusedError("other memories match now than in the preview (changed_since_preview)")
 
 
-async def forget_prefix(engine: Engine, actor: Actor, prefix: str, *, namespaces: tuple[str, ...] | None, hard: bool = False) -> int:
+async def forget_prefix(
+    engine: Engine, actor: Actor, prefix: str, *, namespaces: tuple[str, ...] | None, hard: bool = False
+) -> int:
     """Everything below a key: `user.` is `user` and all of `user.…`; archived unless `hard`."""
     if not prefix.strip(". "):
         raise Invalid("a prefix is needed", code="no_filter")
     where = Where(namespaces=namespaces, key_prefix=prefix.strip().lower())
-    found = await forget_where(engine, actor, where if not hard else replace(EVERYTHING, namespaces=namespaces, key_prefix=where.key_prefix),
-                               archive=not hard, hard=hard)  # fmt: skip
+    found = await forget_where(
+        engine,
+        actor,
+        where if not hard else replace(EVERYTHING, namespaces=namespaces, key_prefix=where.key_prefix),
+        archive=not hard,
+        hard=hard,
+    )
     return len(found.ids)
 
 
@@ -142,7 +157,9 @@ async def restore(engine: Engine, actor: Actor, references: Sequence[str], *, dr
             key = None if drop_key else memory.subject_key
             holder = planner.view.by_key(memory.namespace, key) if key is not None else None
             if holder is not None and memory.superseded_by is None:
-                raise Invalid(f'the key "{key}" belongs to {holder.id} now', code="key_taken", hint="restore it without its key")
+                raise Invalid(
+                    f'the key "{key}" belongs to {holder.id} now', code="key_taken", hint="restore it without its key"
+                )
             twin = _twin(planner.view, memory, key)
             if twin is not None:
                 raise Invalid(f"{twin.id} says the same already", code="would_duplicate")
@@ -179,9 +196,21 @@ async def purge(engine: Engine, actor: Actor, ids: Sequence[str], *, forget_hash
         memories = planner.view.get_many(list(ids))
         for memory in memories.values():
             planner.update(
-                kind, memory, status="deleted", deleted_at=memory.deleted_at or planner.now, content="", tags=(), triggers=(),
-                metadata={}, source={}, subject_key=None, scope=None, requested_kind=None, superseded_by=None, archived_at=None,
-            )  # fmt: skip
+                kind,
+                memory,
+                status="deleted",
+                deleted_at=memory.deleted_at or planner.now,
+                content="",
+                tags=(),
+                triggers=(),
+                metadata={},
+                source={},
+                subject_key=None,
+                scope=None,
+                requested_kind=None,
+                superseded_by=None,
+                archived_at=None,
+            )
         return planner.batch(), list(memories)
 
     batch, found = await engine.store.read(lambda view: plan(Planner(view, actor, engine.now())))

@@ -25,7 +25,9 @@ def without_secrets(engine: Engine, content: str, warnings: list[str]) -> str:
     if not types:
         return content
     if engine.settings.secrets == "block" or not re.search(r"\w", _REDACTED.sub("", clean)):
-        raise SecretFound(f"the text holds a secret ({', '.join(sorted(set(types)))})", hint="store where it is kept instead")
+        raise SecretFound(
+            f"the text holds a secret ({', '.join(sorted(set(types)))})", hint="store where it is kept instead"
+        )
     warnings.append(f"a secret was left out ({', '.join(sorted(set(types)))})")
     return clean
 

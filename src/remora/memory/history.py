@@ -18,9 +18,23 @@ from remora.storage.protocol import View
 
 # Bookkeeping that every operation moves; two operations never collide over it.
 BESIDES = {
-    "version", "updated_at", "confirmations", "last_confirmed_at", "content_hash", "lang", "archived_at", "deleted_at", "base_kind",
-}  # fmt: skip
-INVERSE: Mapping[str, OpKind] = {"create": "delete", "import": "delete", "delete": "restore", "archive": "restore", "restore": "archive"}
+    "version",
+    "updated_at",
+    "confirmations",
+    "last_confirmed_at",
+    "content_hash",
+    "lang",
+    "archived_at",
+    "deleted_at",
+    "base_kind",
+}
+INVERSE: Mapping[str, OpKind] = {
+    "create": "delete",
+    "import": "delete",
+    "delete": "restore",
+    "archive": "restore",
+    "restore": "archive",
+}
 _WORDS = re.compile(r"\s+|[^\s]+")
 
 
@@ -101,15 +115,31 @@ async def blame(engine: Engine, reference: str) -> list[tuple[str, Op | None]]:
 
 
 async def audit(
-    engine: Engine, *, since: int | None = None, until: int | None = None, actor: str | None = None, kind: str | None = None,
-    reference: str | None = None, after: str | None = None, limit: int = 100,
-) -> list[Op]:  # fmt: skip
+    engine: Engine,
+    *,
+    since: int | None = None,
+    until: int | None = None,
+    actor: str | None = None,
+    kind: str | None = None,
+    reference: str | None = None,
+    after: str | None = None,
+    limit: int = 100,
+) -> list[Op]:
     """The operation log, newest first."""
 
     def read(view: View) -> list[Op]:
         target = find(view, reference).id if reference else None
         return list(
-            view.ops(since=since, until=until, actor=actor, kind=kind, target=target, after=after, limit=limit, newest_first=True)
+            view.ops(
+                since=since,
+                until=until,
+                actor=actor,
+                kind=kind,
+                target=target,
+                after=after,
+                limit=limit,
+                newest_first=True,
+            )
         )
 
     return await engine.store.read(read)
@@ -177,7 +207,7 @@ def _restore_memory(planner: Planner, op: Op, taken: set[str], inverse: OpKind, 
         raise NotFound(f"no memory {op.target}")
     if not force:
         _check_later(planner.view, op, taken)
-    if not op.before:
+    if not op.before or op.kind in ("create", "import"):
         if now.status != "deleted":
             planner.update("delete", now, undoes=op.op_id, status="deleted", deleted_at=planner.now)
         return
@@ -186,7 +216,9 @@ def _restore_memory(planner: Planner, op: Op, taken: set[str], inverse: OpKind, 
     if key is not None and status == "active" and fields.get("superseded_by", now.superseded_by) is None:
         holder = planner.view.by_key(fields.get("namespace", now.namespace), key)
         if holder is not None and holder.id != now.id:
-            raise Invalid(f'the key "{key}" belongs to {holder.id} now', code="key_taken", hint="restore it without its key")
+            raise Invalid(
+                f'the key "{key}" belongs to {holder.id} now', code="key_taken", hint="restore it without its key"
+            )
     planner.update(inverse, now, undoes=op.op_id, **fields)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remora.errors import AmbiguousId, NotFound
-from remora.model.memory import Memory, decode_ulid, encode_ulid, is_ulid
+from remora.model.memory import Memory, encode_ulid, is_ulid
 from remora.storage.protocol import View
 
 LEAST_PREFIX, LEAST_SUFFIX, SHORT = 6, 4, 12

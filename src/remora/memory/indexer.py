@@ -73,7 +73,7 @@ class Indexer:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._work.wait(), seconds)
                 self._work.set()
-            except Exception:  # noqa: BLE001  root of a background task: logged, and the next write wakes it again
+            except Exception:  # root of a background task: logged, and the next write wakes it again
                 log.exception("indexing stopped")
                 self._idle.set()
 

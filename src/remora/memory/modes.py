@@ -28,4 +28,6 @@ def permit(engine: Engine, actor: Actor, action: Action) -> Literal["yes", "pend
         return "yes"
     if mode == "confirm":
         return "pending"
-    raise ModeError(f'memory is read-only in this session (mode "{mode}"); nothing was stored', hint="remora mem mode auto")
+    raise ModeError(
+        f'memory is read-only in this session (mode "{mode}"); nothing was stored', hint="remora mem mode auto"
+    )

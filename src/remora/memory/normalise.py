@@ -20,7 +20,17 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _NAMESPACE = re.compile(r"[a-z0-9][a-z0-9._:/-]{0,127}")
 _KEY = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|w|mo|y)")
-_SPAN_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 2_592_000, "y": 31_536_000}
+_SPAN_SECONDS = {
+    "s": 1,
+    "sec": 1,
+    "m": 60,
+    "min": 60,
+    "h": 3600,
+    "d": 86_400,
+    "w": 604_800,
+    "mo": 2_592_000,
+    "y": 31_536_000,
+}
 SHODH_TEXT = {
     "source_type": {"user", "system", "api", "file", "web", "ai_generated", "inferred"},
     "emotion": None,
@@ -44,7 +54,9 @@ def content(value: Any, warnings: list[str], limit: int = LONGEST_CONTENT) -> st
         raise Invalid("content is empty", code="empty_content")
     if len(text) > limit:
         raise Invalid(
-            f"content has {len(text)} characters, at most {limit} are kept", code="content_too_long", hint="ingest it as a document"
+            f"content has {len(text)} characters, at most {limit} are kept",
+            code="content_too_long",
+            hint="ingest it as a document",
         )
     return text
 
@@ -96,8 +108,16 @@ def scope(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
     glob = value.strip().removeprefix("./")
-    if glob.startswith(("/", "~")) or "\\" in glob or "\0" in glob or ".." in glob.split("/") or glob.count("[") != glob.count("]"):
-        raise Invalid(f'"{value}" is not a glob relative to the project', code="bad_scope", hint="for example src/billing/**")
+    if (
+        glob.startswith(("/", "~"))
+        or "\\" in glob
+        or "\0" in glob
+        or ".." in glob.split("/")
+        or glob.count("[") != glob.count("]")
+    ):
+        raise Invalid(
+            f'"{value}" is not a glob relative to the project', code="bad_scope", hint="for example src/billing/**"
+        )
     return glob
 
 

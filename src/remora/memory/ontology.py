@@ -34,8 +34,17 @@ BUILT_IN: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 LEGACY = {"task": "observation", "standard": "observation", "pref": "preference"}
 DURABLE = {
-    "fact", "lesson", "decision", "learning", "pattern", "mistake", "constraint", "requirement", "reference", "document",
-}  # fmt: skip
+    "fact",
+    "lesson",
+    "decision",
+    "learning",
+    "pattern",
+    "mistake",
+    "constraint",
+    "requirement",
+    "reference",
+    "document",
+}
 EPHEMERAL = {
     "session", "conversation", "conversation_turn", "command", "search", "file_access", "tool_outcome", "standup_note",
     "status_update",

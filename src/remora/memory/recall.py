@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from remora.errors import Invalid, RemoraError
 from remora.memory import fuse, timeparse
@@ -93,7 +93,9 @@ async def recall_many(engine: Engine, queries: Sequence[Query], actor: Actor) ->
     return found
 
 
-async def similar(engine: Engine, reference: str, limit: int = 10, namespaces: tuple[str, ...] | None = None) -> Recalled:
+async def similar(
+    engine: Engine, reference: str, limit: int = 10, namespaces: tuple[str, ...] | None = None
+) -> Recalled:
     """Neighbours of a stored memory, without itself and its doubles."""
 
     def read(view: View) -> Recalled:
@@ -149,7 +151,13 @@ async def _vectors(engine: Engine, texts: Sequence[str], actor: Actor) -> tuple[
 
 
 def _ranked(
-    engine: Engine, view: View, query: Query, vectors: Sequence[Vector], space: str | None, warnings: list[str], phrase: str | None
+    engine: Engine,
+    view: View,
+    query: Query,
+    vectors: Sequence[Vector],
+    space: str | None,
+    warnings: list[str],
+    phrase: str | None,
 ) -> Recalled:
     seen = _seen(query)
     direct = _direct(view, query) if not seen else []
@@ -169,10 +177,14 @@ def _ranked(
     hits += [Hit(memories[id_], score, reasons) for id_, score, reasons in ranked[:room] if id_ in memories]
     more = len(ranked) > room and len(seen) + len(hits) < DEEPEST
     return Recalled(
-        hits=_disputed(view, hits), next_cursor=_cursor(query, [*seen, *(hit.memory.id[-8:] for hit in hits)]) if more else None,
-        warnings=(*warnings, *ranking.warnings), mode_used=ranking.mode_used, score_kind=ranking.score_kind,
-        searched=view.matching(query.where), time=phrase,
-    )  # fmt: skip
+        hits=_disputed(view, hits),
+        next_cursor=_cursor(query, [*seen, *(hit.memory.id[-8:] for hit in hits)]) if more else None,
+        warnings=(*warnings, *ranking.warnings),
+        mode_used=ranking.mode_used,
+        score_kind=ranking.score_kind,
+        searched=view.matching(query.where),
+        time=phrase,
+    )
 
 
 def view_ids(view: View, rows: Sequence[int]) -> dict[int, str]:
@@ -192,7 +204,9 @@ def _direct(view: View, query: Query) -> list[tuple[Memory, str]]:
         page = view.list(replace(query.where, key_prefix=f"{key}."), query.limit)
         found += [(memory.id, "key") for memory in page.rows]
     reasons = dict(reversed(found))
-    visible = {memory.id: memory for memory in view.list(replace(query.where, ids=tuple(reasons)), len(reasons) or 1).rows}
+    visible = {
+        memory.id: memory for memory in view.list(replace(query.where, ids=tuple(reasons)), len(reasons) or 1).rows
+    }
     return [(visible[id_], reasons[id_]) for id_ in dict.fromkeys(id_ for id_, _ in found) if id_ in visible]
 
 
@@ -244,7 +258,10 @@ async def _as_of(engine: Engine, query: Query, warnings: list[str]) -> Recalled:
             stats = TermStats(len(texts), 1.0, df)
             pairs = [(idf_cosine(words, tokens, stats), memory) for tokens, memory in zip(texts, memories, strict=True)]
             kept = [(score, memory) for score, memory in pairs if score > 0 and score >= query.min_score]
-            scored = [(score, memory) for score, memory in sorted(kept, key=lambda pair: (-pair[0], -pair[1].created_at, pair[1].id))]
+            scored = [
+                (score, memory)
+                for score, memory in sorted(kept, key=lambda pair: (-pair[0], -pair[1].created_at, pair[1].id))
+            ]
         hits = tuple(Hit(memory, score, ("as_of",)) for score, memory in scored[: query.limit])
         return Recalled(hits=hits, warnings=tuple(warnings), mode_used="lexical", searched=len(memories))
 
@@ -260,7 +277,7 @@ def _encoded(query: Query, state: dict[str, object]) -> str:
     return base64.urlsafe_b64encode(json.dumps({"q": _digest(query), **state}).encode()).decode()
 
 
-def _decoded(query: Query) -> dict[str, list]:  # type: ignore[type-arg]
+def _decoded(query: Query) -> dict[str, Any]:
     try:
         state = json.loads(base64.urlsafe_b64decode(query.cursor or ""))
     except ValueError as cause:

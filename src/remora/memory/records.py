@@ -48,14 +48,29 @@ def record(memory: Memory, hit: Hit | None = None) -> MemoryRecord:
         return None if value is None else to_datetime(value)
 
     return MemoryRecord(
-        id=memory.id, content=memory.content, kind=memory.kind, subject_key=memory.subject_key, importance=memory.importance,
-        source=str(memory.source.get("kind", "manual")), metadata=dict(memory.metadata), tags=memory.tags,
-        namespace=memory.namespace, trust=memory.trust, status=memory.status, created_at=to_datetime(memory.created_at),
-        updated_at=to_datetime(memory.updated_at), archived_at=when(memory.archived_at), valid_from=when(memory.valid_from),
-        valid_to=when(memory.valid_to), superseded_by=memory.superseded_by, version=memory.version,
-        provenance=dict(memory.source), score=hit.score if hit else None, why=hit.why if hit else (),
+        id=memory.id,
+        content=memory.content,
+        kind=memory.kind,
+        subject_key=memory.subject_key,
+        importance=memory.importance,
+        source=str(memory.source.get("kind", "manual")),
+        metadata=dict(memory.metadata),
+        tags=memory.tags,
+        namespace=memory.namespace,
+        trust=memory.trust,
+        status=memory.status,
+        created_at=to_datetime(memory.created_at),
+        updated_at=to_datetime(memory.updated_at),
+        archived_at=when(memory.archived_at),
+        valid_from=when(memory.valid_from),
+        valid_to=when(memory.valid_to),
+        superseded_by=memory.superseded_by,
+        version=memory.version,
+        provenance=dict(memory.source),
+        score=hit.score if hit else None,
+        why=hit.why if hit else (),
         conflict=hit.disputed if hit else None,
-    )  # fmt: skip
+    )
 
 
 class StoreResult(str):
@@ -84,7 +99,9 @@ class StoreResult(str):
 class Records(list[T], Generic[T]):
     """A list that knows how it goes on and what was odd."""
 
-    def __init__(self, rows: Sequence[T], *, next_cursor: str | None = None, warnings: Sequence[str] = (), mode: str = "") -> None:
+    def __init__(
+        self, rows: Sequence[T], *, next_cursor: str | None = None, warnings: Sequence[str] = (), mode: str = ""
+    ) -> None:
         super().__init__(rows)
         self.next_cursor = next_cursor
         self.warnings = tuple(warnings)

@@ -83,7 +83,11 @@ def draft(engine: Engine, request: Remember, actor: Actor) -> tuple[Memory, tupl
     tags = normalise.tags(gate.clean_values(engine, request.tags, warnings), warnings)
     tags = tuple(dict.fromkeys((*tags, *normalise.tags(metadata.pop("tags", None), warnings))))
     key = normalise.subject_key(request.subject_key)
-    source = {name: value for name, value in gate.clean_values(engine, dict(request.source), warnings).items() if value is not None}
+    source = {
+        name: value
+        for name, value in gate.clean_values(engine, dict(request.source), warnings).items()
+        if value is not None
+    }
     source.setdefault("door", actor.door)
     for name, value in (("agent_id", actor.agent), ("session_id", actor.session)):
         if value is not None:
@@ -92,23 +96,43 @@ def draft(engine: Engine, request: Remember, actor: Actor) -> tuple[Memory, tupl
     status: Status = "pending" if allowed == "pending" else "active"
     if gate.gives_orders(text):
         metadata["flags"] = sorted({*metadata.get("flags", ()), "instruction-like"})
-        warnings.append("the text reads like instructions to the model; it is flagged" + ("" if trust == "user" else " and pending"))
+        warnings.append(
+            "the text reads like instructions to the model; it is flagged" + ("" if trust == "user" else " and pending")
+        )
         status = status if trust == "user" else "pending"
     now = engine.now()
     created = _created(request, now, warnings)
     document, chunk_no, page = request.document or (None, None, None)
     memory = Memory(
         id=new_id() if request.created_at is None else new_id(max(created, 0)),
-        content=text, content_hash=content_hash(text), kind=kind.kind, base_kind=kind.base, requested_kind=kind.requested,
-        kind_defaulted=not request.kind, tags=tags, metadata=metadata, source=source, subject_key=key, trust=trust, status=status,
-        namespace=normalise.namespace(engine.write_namespace(request.namespace, key)), scope=normalise.scope(request.scope),
-        importance=normalise.fraction(request.importance, "importance", 0.5), sensitivity=request.sensitivity,
-        pinned=bool(request.pinned), valid_from=request.valid_from, valid_to=request.valid_to,
+        content=text,
+        content_hash=content_hash(text),
+        kind=kind.kind,
+        base_kind=kind.base,
+        requested_kind=kind.requested,
+        kind_defaulted=not request.kind,
+        tags=tags,
+        metadata=metadata,
+        source=source,
+        subject_key=key,
+        trust=trust,
+        status=status,
+        namespace=normalise.namespace(engine.write_namespace(request.namespace, key)),
+        scope=normalise.scope(request.scope),
+        importance=normalise.fraction(request.importance, "importance", 0.5),
+        sensitivity=request.sensitivity,
+        pinned=bool(request.pinned),
+        valid_from=request.valid_from,
+        valid_to=request.valid_to,
         expires_at=request.expires_at if request.ttl is None else now + int(normalise.seconds(request.ttl) * 1_000_000),
-        triggers=tuple(dict(trigger) for trigger in request.triggers), lang=language(text),
-        created_at=created, updated_at=max(created, now) if request.created_at is None else created,
-        document_id=document, chunk_no=chunk_no, page=page,
-    )  # fmt: skip
+        triggers=tuple(dict(trigger) for trigger in request.triggers),
+        lang=language(text),
+        created_at=created,
+        updated_at=max(created, now) if request.created_at is None else created,
+        document_id=document,
+        chunk_no=chunk_no,
+        page=page,
+    )
     if memory.valid_from is not None and memory.valid_to is not None and memory.valid_from >= memory.valid_to:
         raise Invalid("valid_from must lie before valid_to", code="bad_validity")
     return memory, tuple(dict.fromkeys(warnings))
@@ -141,7 +165,12 @@ async def remember(engine: Engine, request: Remember, actor: Actor) -> Stored:
         stored = place(engine, planner, request, memory, vector, space)
         if request.idempotency_key is not None:
             planner.idempotency_key = request.idempotency_key
-            planner.result = {"id": stored.id, "status": stored.status, "op_id": stored.op_id, "hash": memory.content_hash}
+            planner.result = {
+                "id": stored.id,
+                "status": stored.status,
+                "op_id": stored.op_id,
+                "hash": memory.content_hash,
+            }
         return replace(stored, warnings=(*warnings, *stored.warnings))
 
     stored, _ = await write(engine, actor, plan)
@@ -180,7 +209,12 @@ async def remember_many(
 async def _vector(engine: Engine, request: Remember, memory: Memory) -> tuple[Vector | None, str | None]:
     """The vector of the new text, when it is there in time; it only finds paraphrases, words find the rest."""
     indexer = engine.indexer
-    if indexer is None or indexer.answering is None or not _compared(engine, request, memory) or engine.embedder is None:
+    if (
+        indexer is None
+        or indexer.answering is None
+        or not _compared(engine, request, memory)
+        or engine.embedder is None
+    ):
         return None, None
     if engine.embedder.remote and memory.sensitivity == "private":
         return None, None
@@ -230,7 +264,11 @@ def place(
         back = planner.update("restore", grave, status="active", deleted_at=None)
         return Stored(status="created", memory=back, op_id=planner.last_op)
     near: list[Likeness] = []
-    if memory.status == "active" and _compared(engine, request, memory) and not (memory.subject_key and request.supersedes):
+    if (
+        memory.status == "active"
+        and _compared(engine, request, memory)
+        and not (memory.subject_key and request.supersedes)
+    ):
         near = [one for one in neighbours(view, memory, vector, space) if one.memory.id not in request.supersedes]
     duplicate = next((one for one in near if _same(engine, memory, one)), None)
     if duplicate is not None:
@@ -274,7 +312,9 @@ def _create(engine: Engine, planner: Planner, request: Remember, memory: Memory,
             planner.update("supersede", old, touched=False, superseded_by=memory.id)
             superseded.append(old.id)
         elif verdict in ("supersede", "conflict", "contradiction") and not conflicts:
-            kind: Literal["contradiction", "supersession"] = "contradiction" if verdict == "contradiction" else "supersession"
+            kind: Literal["contradiction", "supersession"] = (
+                "contradiction" if verdict == "contradiction" else "supersession"
+            )
             conflicts.append(_dispute(planner, memory, likeness, kind))
         elif verdict != "none":
             similar.append((old.id, round(likeness.similarity, 3), old.content[:80]))
@@ -310,7 +350,9 @@ def _dispute(
     )  # fmt: skip
     planner.dispute(conflict)
     if kind == "contradiction":
-        planner.relate(old.id, memory.id, "contradicts", symmetric=True, reasons=("contradiction",), origin="extraction")
+        planner.relate(
+            old.id, memory.id, "contradicts", symmetric=True, reasons=("contradiction",), origin="extraction"
+        )
     return conflict.id
 
 
@@ -320,7 +362,9 @@ def _relate(planner: Planner, request: Remember, memory: Memory) -> None:
         if other is None or other.status == "deleted":
             raise NotFound(f"no memory {link['id']} to relate to")
         if kind not in (*DIRECTED, *SYMMETRIC):
-            raise Invalid(f'unknown relation "{kind}"', code="unknown_relation", hint=", ".join((*DIRECTED, *SYMMETRIC)))
+            raise Invalid(
+                f'unknown relation "{kind}"', code="unknown_relation", hint=", ".join((*DIRECTED, *SYMMETRIC))
+            )
         if other.id != memory.id:
             planner.relate(memory.id, other.id, kind, symmetric=kind in SYMMETRIC)
 
@@ -346,7 +390,12 @@ def _given(held: Memory, memory: Memory, request: Remember) -> dict[str, Any]:
         "trust": max(held.trust, memory.trust, key=TRUST_ORDER.index),
     }
     if request.kind:
-        fields |= {"kind": memory.kind, "base_kind": memory.base_kind, "requested_kind": memory.requested_kind, "kind_defaulted": False}
+        fields |= {
+            "kind": memory.kind,
+            "base_kind": memory.base_kind,
+            "requested_kind": memory.requested_kind,
+            "kind_defaulted": False,
+        }
     for name in ("importance", "scope", "valid_from", "valid_to"):
         if getattr(request, name) is not None:
             fields[name] = getattr(memory, name)
@@ -380,7 +429,9 @@ def _merge(planner: Planner, held: Memory, memory: Memory, request: Remember, wo
         _turn_around(planner, held)
         held = planner.view.get(held.id) or held
         fields["superseded_by"] = None
-    touched = any(fields[name] != getattr(held, name) for name in ("tags", "metadata", "importance", "subject_key", "pinned"))
+    touched = any(
+        fields[name] != getattr(held, name) for name in ("tags", "metadata", "importance", "subject_key", "pinned")
+    )
     row = planner.update("merge", held, touched=touched, reason=wording, **fields)
     superseded = _supersede_named(planner, request, row)
     _relate(planner, request, row)

@@ -33,7 +33,9 @@ async def revise(
     if permit(engine, actor, "write") == "pending":
         raise Invalid("changes need approval in this mode; store the new statement instead", code="mode")
     if unknown := set(changes) - FIELDS:
-        raise Invalid(f"unknown fields: {', '.join(sorted(unknown))}", code="unknown_argument", hint=", ".join(sorted(FIELDS)))
+        raise Invalid(
+            f"unknown fields: {', '.join(sorted(unknown))}", code="unknown_argument", hint=", ".join(sorted(FIELDS))
+        )
     if not changes:
         raise Invalid("no field to change was given", code="nothing_to_do")
     warnings: list[str] = []
@@ -53,8 +55,15 @@ async def revise(
             raise Invalid("valid_from must lie before valid_to", code="bad_validity")
         if (twin := _doubled(planner.view, memory, after)) is not None:
             if on_duplicate == "refuse":
-                raise Invalid(f"another memory says this already: {twin.id}", code="would_duplicate", hint='on_duplicate="merge"')
-            planner.update("merge", twin, tags=tuple(dict.fromkeys((*twin.tags, *after.tags))), confirmations=twin.confirmations + 1)
+                raise Invalid(
+                    f"another memory says this already: {twin.id}", code="would_duplicate", hint='on_duplicate="merge"'
+                )
+            planner.update(
+                "merge",
+                twin,
+                tags=tuple(dict.fromkeys((*twin.tags, *after.tags))),
+                confirmations=twin.confirmations + 1,
+            )
             planner.update("supersede", memory, touched=False, superseded_by=twin.id, reason=reason)
             return Stored(status="merged", memory=planner.view.get(twin.id) or twin, op_id=planner.last_op)
         if versioned:
@@ -116,7 +125,11 @@ def _doubled(view: View, before: Memory, after: Memory) -> Memory | None:
         held = view.by_key(after.namespace, after.subject_key)
         if held is not None and held.id != before.id:
             raise Invalid(f'the key "{after.subject_key}" belongs to {held.id}', code="key_taken")
-    if (after.content_hash, after.namespace, after.subject_key) == (before.content_hash, before.namespace, before.subject_key):
+    if (after.content_hash, after.namespace, after.subject_key) == (
+        before.content_hash,
+        before.namespace,
+        before.subject_key,
+    ):
         return None
     rows = view.by_hash(after.content_hash, after.namespace)
     same = (row for row in rows if row.subject_key == after.subject_key and row.document_id == after.document_id)
@@ -127,7 +140,9 @@ def _new_version(
     planner: Planner, memory: Memory, fields: Mapping[str, Any], reason: str | None, warnings: Sequence[str]
 ) -> Stored:
     """The peer's form of an update: a new id that inherits, the old row out of sight."""
-    fresh = replace(memory, **{**fields, "id": new_id(), "version": 1, "created_at": planner.now, "updated_at": planner.now})
+    fresh = replace(
+        memory, **{**fields, "id": new_id(), "version": 1, "created_at": planner.now, "updated_at": planner.now}
+    )
     key = fresh.subject_key
     planner.update("supersede", memory, touched=False, superseded_by=fresh.id, reason=reason)
     created = planner.put("create", None, replace(fresh, subject_key=key, superseded_by=None))

@@ -22,18 +22,33 @@ NOTE_TAGS = ("mistake-note", "error-replay")
 
 
 async def store_session(
-    engine: Engine, actor: Actor, turns: Sequence[Mapping[str, str]], session_id: str | None = None, *, tags: Any = None,
-    metadata: Mapping[str, Any] | None = None, namespace: str | None = None,
-) -> tuple[str, Stored]:  # fmt: skip
+    engine: Engine,
+    actor: Actor,
+    turns: Sequence[Mapping[str, str]],
+    session_id: str | None = None,
+    *,
+    tags: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    namespace: str | None = None,
+) -> tuple[str, Stored]:
     """One memory per session; the same session with more turns becomes its next version."""
-    lines = [f"[{turn.get('role', 'user')}] {turn.get('content', '').strip()}" for turn in turns if turn.get("content", "").strip()]
+    lines = [
+        f"[{turn.get('role', 'user')}] {turn.get('content', '').strip()}"
+        for turn in turns
+        if turn.get("content", "").strip()
+    ]
     if not lines:
         raise Invalid("the session has no words", code="empty_content")
     session = session_id or new_id().lower()
     names = [f"session:{session}", *([tags] if isinstance(tags, str) else tags or ())]
     request = Remember(
-        content="\n".join(lines), kind="session", tags=names, metadata=metadata, namespace=namespace, source={"session_id": session},
-    )  # fmt: skip
+        content="\n".join(lines),
+        kind="session",
+        tags=names,
+        metadata=metadata,
+        namespace=namespace,
+        source={"session_id": session},
+    )
     memory, warnings = draft(engine, request, actor)
 
     def plan(planner: Planner) -> Stored:
@@ -51,9 +66,16 @@ async def store_session(
 
 
 async def note_mistake(
-    engine: Engine, actor: Actor, error_pattern: str, context_signature: str, incorrect_action: str, correct_action: str,
-    *, tags: Any = None, namespace: str | None = None,
-) -> Stored:  # fmt: skip
+    engine: Engine,
+    actor: Actor,
+    error_pattern: str,
+    context_signature: str,
+    incorrect_action: str,
+    correct_action: str,
+    *,
+    tags: Any = None,
+    namespace: str | None = None,
+) -> Stored:
     """What went wrong and what is right; the same mistake again counts up and takes the newer correction."""
     permit(engine, actor, "write")
     parts = {"error_pattern": error_pattern, "context_signature": context_signature,
@@ -102,9 +124,12 @@ def note_text(parts: Mapping[str, Any]) -> str:
     return "\n".join(
         f"{label}: {parts[name]}"
         for label, name in (
-            ("Error", "error_pattern"), ("Context", "context_signature"), ("Wrong", "incorrect_action"), ("Right", "correct_action"),
+            ("Error", "error_pattern"),
+            ("Context", "context_signature"),
+            ("Wrong", "incorrect_action"),
+            ("Right", "correct_action"),
         )
-    )  # fmt: skip
+    )
 
 
 def _likeness(note: Memory, parts: Mapping[str, str]) -> float:

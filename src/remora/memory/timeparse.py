@@ -82,7 +82,9 @@ def zone_of(name: str | None) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as cause:
-        raise Invalid(f'"{name}" is not a time zone', code="bad_zone", hint="for example Europe/Berlin or +02:00") from cause
+        raise Invalid(
+            f'"{name}" is not a time zone', code="bad_zone", hint="for example Europe/Berlin or +02:00"
+        ) from cause
 
 
 def parse(text: str, now: int, rule: Rules) -> Interval:
@@ -121,7 +123,23 @@ _LEADS = re.compile(
     r"anfang|mitte|ende|neulich|kürzlich|one|two|three|four|five|six|seven|eight|nine|ten|a|an|few|couple|christmas|easter|"
     r"[가-힣]+)"
 )
-_ALONE = {"may", "march", "mar", "sun", "sat", "second", "fall", "spring", "a", "an", "the", "now", "noon", "night", "morning"}
+_ALONE = {
+    "may",
+    "march",
+    "mar",
+    "sun",
+    "sat",
+    "second",
+    "fall",
+    "spring",
+    "a",
+    "an",
+    "the",
+    "now",
+    "noon",
+    "night",
+    "morning",
+}
 
 
 def _plausible(words: list[str]) -> bool:
@@ -130,7 +148,9 @@ def _plausible(words: list[str]) -> bool:
     named = words[0][0].isupper() and (first[:3] in SHORT_MONTHS or first[:3] in SHORT_DAYS)
     if len(words) == 1:
         return first not in _ALONE and not first.isdigit() and (named or _LEADS.fullmatch(first) is not None)
-    return named and first != "may" or _LEADS.fullmatch(first) is not None or (first == "may" and words[1][0].isdigit())
+    return (
+        (named and first != "may") or _LEADS.fullmatch(first) is not None or (first == "may" and words[1][0].isdigit())
+    )
 
 
 def _locales(text: str, rule: Rules) -> list[str]:
@@ -142,12 +162,18 @@ def _locales(text: str, rule: Rules) -> list[str]:
 def _interval(span: _Span, text: str, locale: str) -> Interval:
     start, end = (None if edge is None else int(edge.timestamp() * 1_000_000) for edge in (span.start, span.end))
     swapped = start is not None and end is not None and start > end
-    return Interval(end, start, span.grain, text, locale, True) if swapped else Interval(start, end, span.grain, text, locale)
+    return (
+        Interval(end, start, span.grain, text, locale, True)
+        if swapped
+        else Interval(start, end, span.grain, text, locale)
+    )
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
     number = "|".join(sorted(map(re.escape, NUMBERS), key=len, reverse=True))
-    units = "seconds?|minutes?|hours?|days?|weeks?|months?|quarters?|years?|" + "|".join(sorted(UNITS, key=len, reverse=True))
+    units = "seconds?|minutes?|hours?|days?|weeks?|months?|quarters?|years?|" + "|".join(
+        sorted(UNITS, key=len, reverse=True)
+    )
     month = "|".join([*MONTHS, *sorted(SHORT_MONTHS, key=len, reverse=True)])
     day = "|".join([*DAYS, *sorted(SHORT_DAYS, key=len, reverse=True)])
     for name, value in (("N", rf"\d+|{number}"), ("UNIT", units), ("MONTH", rf"(?:{month})\.?"), ("DAY", day)):
@@ -175,7 +201,11 @@ class _Parser:
         return self.point(text)
 
     def point(self, text: str) -> _Span | None:
-        text = re.sub(r"^(?:in|on|at|during|around|sometime|the|from|of) (?!the last|the past|last \d|past )", "", text.strip(" ,"))
+        text = re.sub(
+            r"^(?:in|on|at|during|around|sometime|the|from|of) (?!the last|the past|last \d|past )",
+            "",
+            text.strip(" ,"),
+        )
         text = re.sub(r"^the (?=\d)", "", text)
         for pattern, method in _POINTS:
             if found := pattern.fullmatch(text):
@@ -285,7 +315,11 @@ class _Parser:
         number = {"first": 1, "second": 2, "third": 3, "fourth": 4}.get(groups["q"], 0) or int(groups["q"])
         year = int(groups["y"]) if groups.get("y") else self.today.year
         span = self.month(year, 3 * number - 2, 3, "quarter")
-        return span if groups.get("y") or span.start is None or span.start <= self.now else self.month(year - 1, 3 * number - 2, 3, "quarter")
+        return (
+            span
+            if groups.get("y") or span.start is None or span.start <= self.now
+            else self.month(year - 1, 3 * number - 2, 3, "quarter")
+        )
 
     def half(self, found: re.Match[str]) -> _Span:
         number = {"first": 1, "second": 2}.get(found["h"], 0) or int(found["h"])
@@ -335,7 +369,11 @@ class _Parser:
     def last_month(self, found: re.Match[str]) -> _Span:
         month = _month(found[2])
         passed = month < self.today.month
-        return self.month(self.today.year - (0 if passed else 1), month) if found[1] != "this " else self.month(self.today.year, month)
+        return (
+            self.month(self.today.year - (0 if passed else 1), month)
+            if found[1] != "this "
+            else self.month(self.today.year, month)
+        )
 
     def word_day(self, found: re.Match[str]) -> _Span:
         back = {"today": 0, "yesterday": 1, "day before yesterday": 2, "tomorrow": -1}[found[1]]
@@ -365,7 +403,11 @@ class _Parser:
         if unit in ("month", "quarter", "year"):
             months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
             year, month = divmod(self.today.year * 12 + self.today.month - 1 - months, 12)
-            last = (datetime(year + month // 11, month % 11 + 1 if month < 11 else 1, 1) if month == 11 else datetime(year, month + 2, 1)) - timedelta(days=1)
+            last = (
+                datetime(year + month // 11, month % 11 + 1 if month < 11 else 1, 1)
+                if month == 11
+                else datetime(year, month + 2, 1)
+            ) - timedelta(days=1)
             wall = self.now.replace(tzinfo=None)
             return self.aware(wall.replace(year=year, month=month + 1, day=min(wall.day, last.day)))
         if unit in ("day", "week"):
@@ -399,7 +441,9 @@ class _Parser:
             return self.month(int(year), first, 3, "season")
         span = self.month(self.today.year, first, 3, "season")
         latest = self.now if which != "last " else None
-        while (latest is None and span.end is not None and span.end > self.now) or (latest and span.start and span.start > latest):
+        while (latest is None and span.end is not None and span.end > self.now) or (
+            latest and span.start and span.start > latest
+        ):
             assert span.start is not None
             span = self.month(span.start.year - 1, first, 3, "season")
         return span
@@ -416,7 +460,11 @@ class _Parser:
         span = self.point(found[2])
         if span is None or span.start is None or span.end is None or span.grain == "minute":
             return None
-        whole = self.unit(span.grain, 0) if found[2].startswith("this ") and span.grain in ("week", "month", "year", "quarter") else span
+        whole = (
+            self.unit(span.grain, 0)
+            if found[2].startswith("this ") and span.grain in ("week", "month", "year", "quarter")
+            else span
+        )
         start, end = (edge.replace(tzinfo=None) for edge in (whole.start, whole.end) if edge is not None)
         third = timedelta(days=round((end - start).days / 3))
         which = found[1].split()[0]

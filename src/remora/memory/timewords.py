@@ -43,7 +43,9 @@ _GERMAN_WORDS = {
     "viertes": "fourth", "vierten": "fourth",
 }  # fmt: skip
 _G_UNIT = r"(?:sekunden?|minuten?|stunden?|tagen?|tage?|wochen?|monaten?|monate|monat|jahren?|jahre|jahr)"
-_G_NUMBER = r"(?:\d+|eine[mnrs]?|ein paar|ein|paar|wenigen|einigen|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
+_G_NUMBER = (
+    r"(?:\d+|eine[mnrs]?|ein paar|ein|paar|wenigen|einigen|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
+)
 _G_LAST = r"(?:letzte[nrsm]?|vorige[nrsm]?|vergangene[nrsm]?)"
 _GERMAN = [(re.compile(pattern), into) for pattern, into in (
     (rf"\bvor ({_G_NUMBER}) ({_G_UNIT})\b", r"\1 \2 ago"),
@@ -65,7 +67,17 @@ _GERMAN = [(re.compile(pattern), into) for pattern, into in (
     (r"\bkw ?(\d{1,2})(?:[ /](\d{4}))?\b", r"week \1 \2"),
     (r"\b(?:am|im|in der|in den|der|die|das|des) ", ""),
 )]  # fmt: skip
-_KOREAN_UNITS = {"초": "second", "분": "minute", "시간": "hour", "일": "day", "주": "week", "주일": "week", "개월": "month", "달": "month", "년": "year"}
+_KOREAN_UNITS = {
+    "초": "second",
+    "분": "minute",
+    "시간": "hour",
+    "일": "day",
+    "주": "week",
+    "주일": "week",
+    "개월": "month",
+    "달": "month",
+    "년": "year",
+}
 _K_UNIT = "(초|분|시간|일|주일|주|개월|달|년)"
 _KOREAN = [(re.compile(pattern), into) for pattern, into in (
     (r"(\d{4})년\s*(\d{1,2})월\s*(\d{1,2})일", r"\1-\2-\3"),
@@ -95,7 +107,9 @@ def in_english(text: str, locale: str) -> str:
             return re.sub(r"[\wäöüß]+", lambda word: _GERMAN_WORDS.get(word[0], word[0]), text)
         case "ko":
             text = re.sub(rf"(\d+)\s*{_K_UNIT}\s*전", lambda found: f"{found[1]} {_KOREAN_UNITS[found[2]]} ago", text)
-            text = re.sub(rf"(?:지난|최근)\s*(\d+)\s*{_K_UNIT}", lambda found: f"last {found[1]} {_KOREAN_UNITS[found[2]]}", text)
+            text = re.sub(
+                rf"(?:지난|최근)\s*(\d+)\s*{_K_UNIT}", lambda found: f"last {found[1]} {_KOREAN_UNITS[found[2]]}", text
+            )
             for pattern, into in _KOREAN:
                 text = pattern.sub(into, text)
             return text

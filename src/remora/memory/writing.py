@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ATTEMPTS = 60
 # Fields whose change alters what search keeps of a memory.
-INDEXED = ("content", "subject_key", "tags", "metadata", "source", "lang", "valid_from", "created_at", "sensitivity", "namespace")
+INDEXED = (
+    "content",
+    "subject_key",
+    "tags",
+    "metadata",
+    "source",
+    "lang",
+    "valid_from",
+    "created_at",
+    "sensitivity",
+    "namespace",
+)
 
 
 class Overlay:
@@ -53,9 +64,13 @@ class Overlay:
         planned = [
             memory
             for memory in self.changed.values()
-            if memory.content_hash == content_hash and namespace in (None, memory.namespace) and memory.status != "deleted"
+            if memory.content_hash == content_hash
+            and namespace in (None, memory.namespace)
+            and memory.status != "deleted"
         ]
-        return planned + [memory for memory in self._view.by_hash(content_hash, namespace) if memory.id not in self.changed]
+        return planned + [
+            memory for memory in self._view.by_hash(content_hash, namespace) if memory.id not in self.changed
+        ]
 
     def previous_turns(self, memory: Memory, count: int, within: int) -> list[Memory]:
         return self._turns(memory, count, within, before=True)
@@ -107,14 +122,18 @@ class Planner:
         self._originals: dict[str, Memory | None] = {}
 
     def put(
-        self, kind: OpKind, before: Subject | None, after: Subject, *, reason: str | None = None, undoes: str | None = None
+        self,
+        kind: OpKind,
+        before: Subject | None,
+        after: Subject,
+        *,
+        reason: str | None = None,
+        undoes: str | None = None,
     ) -> Subject:
         """Plan one change; the new state carries the next version."""
         if before is not None:
             after = replace(after, version=before.version + 1)
-        self.changes.append(
-            Change(kind=kind, before=before, after=after, reason=reason, undoes=undoes, op_id=new_id())
-        )
+        self.changes.append(Change(kind=kind, before=before, after=after, reason=reason, undoes=undoes, op_id=new_id()))
         if isinstance(after, Memory):
             self._originals.setdefault(after.id, before if isinstance(before, Memory) else None)
             self.overlay.changed[after.id] = after
@@ -133,7 +152,9 @@ class Planner:
             src, dst = dst, src
         held = self.view.edge(src, dst, kind)
         if held is None:
-            edge = Relation(id=new_id(), src=src, dst=dst, type=kind, created_at=fields.pop("created_at", self.now), **fields)
+            edge = Relation(
+                id=new_id(), src=src, dst=dst, type=kind, created_at=fields.pop("created_at", self.now), **fields
+            )
             return cast("Relation", self.put("relate", None, edge))
         reasons = tuple(dict.fromkeys((*held.reasons, *fields.get("reasons", ()))))
         weight = max(held.weight, fields.get("weight", 0.0)) if held.status == "active" else fields.get("weight", 1.0)
@@ -155,12 +176,16 @@ class Planner:
             gone = after.status == "deleted"
             if not gone and (original is None or original.status == "deleted" or _index_differs(original, after)):
                 indexed.append(id_)
-            if after.conversation is not None and (id_ in indexed or original is None or original.status != after.status):
+            if after.conversation is not None and (
+                id_ in indexed or original is None or original.status != after.status
+            ):
                 touched.append((original, after))
         made = entries(self.view, self.overlay.changed, indexed)
         last = {change.after.id: at for at, change in enumerate(self.changes)}
         changes = tuple(
-            replace(change, index=made[change.after.id]) if made.get(change.after.id) and last[change.after.id] == at else change
+            replace(change, index=made[change.after.id])
+            if made.get(change.after.id) and last[change.after.id] == at
+            else change
             for at, change in enumerate(self.changes)
         )
         return Batch(
@@ -177,7 +202,8 @@ class Planner:
         from remora.memory.context import LARGEST_GAP_US, PREVIOUS_TURNS
 
         return tuple(
-            (turn.id, entry(turn, self.view.previous_turns(turn, PREVIOUS_TURNS, LARGEST_GAP_US))) for turn in found.values()
+            (turn.id, entry(turn, self.view.previous_turns(turn, PREVIOUS_TURNS, LARGEST_GAP_US)))
+            for turn in found.values()
         )
 
 

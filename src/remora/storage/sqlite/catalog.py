@@ -6,6 +6,7 @@ Rows are numbered by `rid`; arrays are indexed by it. About 15 bytes a memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from remora.model.search import Where
 from remora.storage.sqlite.opening import Connection
 
 Mask = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
 ABSENT, STATUS_BITS, SUPERSEDED = 255, 3, 4
 # Straight off the listing index: no row is read.
-HEADS = """SELECT tenant, namespace, kind, base_kind, status, superseded_by IS NOT NULL gone, group_concat(rid), group_concat(created_at)
-    FROM memories {} GROUP BY 1, 2, 3, 4, 5, 6"""
+HEADS = """SELECT tenant, namespace, kind, base_kind, status, superseded_by IS NOT NULL gone,
+    group_concat(rid), group_concat(created_at) FROM memories {} GROUP BY 1, 2, 3, 4, 5, 6"""
 BOUNDS = """SELECT rid, expires_at, valid_from, valid_to FROM memories
     WHERE (expires_at IS NOT NULL OR valid_from IS NOT NULL OR valid_to IS NOT NULL)"""
 LENGTHS = "SELECT group_concat(rid), group_concat(len) FROM word_tf {}"
@@ -33,23 +35,21 @@ class Catalog:
         self._names: dict[tuple[str, str], int] = {}  # (tenant, namespace) → number
         self._kinds: dict[tuple[str, str], int] = {}  # (kind, base kind) → number
         self.size = 0
+        self.namespace: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self.kind: NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self.flags: NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self.created: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.length: NDArray[np.uint16] = np.zeros(0, np.uint16)
         self._resize(1024)
         self.bounds: dict[int, tuple[int, int, int]] = {}  # rid → expires, valid from, valid to
         self._bound_arrays: tuple[NDArray[np.int64], ...] | None = None
 
     def _resize(self, capacity: int) -> None:
-        old = self.size
-        fresh = (
-            np.zeros(capacity, np.uint16),
-            np.zeros(capacity, np.uint16),
-            np.full(capacity, ABSENT, np.uint8),
-            np.zeros(capacity, np.int64),
-            np.zeros(capacity, np.uint16),
-        )
-        if old:
-            for new, held in zip(fresh, (self.namespace, self.kind, self.flags, self.created, self.length), strict=True):
-                new[:old] = held[:old]
-        self.namespace, self.kind, self.flags, self.created, self.length = fresh
+        self.namespace = _grown(self.namespace, capacity, self.size)
+        self.kind = _grown(self.kind, capacity, self.size)
+        self.flags = _grown(self.flags, capacity, self.size, ABSENT)
+        self.created = _grown(self.created, capacity, self.size)
+        self.length = _grown(self.length, capacity, self.size)
 
     def load(self, connection: Connection) -> None:
         top = connection.execute("SELECT ifnull(max(rid), 0) FROM memories").fetchone()
@@ -139,3 +139,9 @@ class Catalog:
 
 def _numbers(listed: object) -> NDArray[np.int64]:
     return np.fromstring(str(listed), np.int64, sep=",")
+
+
+def _grown(array: NDArray[Number], capacity: int, used: int, empty: int = 0) -> NDArray[Number]:
+    fresh = np.full(capacity, empty, array.dtype)
+    fresh[:used] = array[:used]
+    return fresh

@@ -53,10 +53,21 @@ def apply(connection: Connection, tenant: str, batch: Batch) -> list[Op]:
                 # Undoing an undo puts the first operation into force again.
                 connection.execute(REDONE, (tenant, change.undoes))
             ops.append(
-                Op(op_id=op_id, batch_id=batch.id, kind=change.kind, target=change.after.id, target_type=kind,  # type: ignore[arg-type]
-                   at=batch.at, actor=actor, before={}, after={}, version=change.after.version, reason=change.reason,
-                   undoes=change.undoes)
-            )  # fmt: skip
+                Op(
+                    op_id=op_id,
+                    batch_id=batch.id,
+                    kind=change.kind,
+                    target=change.after.id,
+                    target_type=kind,  # type: ignore[arg-type]
+                    at=batch.at,
+                    actor=actor,
+                    before={},
+                    after={},
+                    version=change.after.version,
+                    reason=change.reason,
+                    undoes=change.undoes,
+                )
+            )
         for memory_id, entry in batch.reindex:
             head = connection.execute(HEAD, (tenant, memory_id)).fetchone()
             if head is not None:
@@ -218,6 +229,7 @@ def _total(connection: Connection, tenant: str, rows: int, length: int) -> None:
 def _put_edge(connection: Connection, tenant: str, change: Change) -> tuple[str | None, str]:
     """A relation or a conflict; its states stand in the log itself."""
     before, after = change.before, change.after
+    columns: tuple[str, ...]
     if isinstance(after, Relation):
         table, columns = "relations", (after.id, after.src, after.dst, after.type, after.status)
     else:

@@ -78,7 +78,8 @@ def verify(view: SqliteView, path: Path, *, deep: bool) -> list[Check]:
     result.append(zero("lexical rows", LEXICAL, "memories without their lexical rows, or the reverse"))
     waiting = one("SELECT count(*) FROM embed_queue q JOIN spaces s ON s.n = q.space WHERE s.active")
     result.append(("ok" if not waiting else "warn", "vectors", f"{waiting} chunks wait for their vector"))
-    for n, dim in connection.execute("SELECT n, dim FROM spaces").fetchall():
+    spaces: list[Any] = connection.execute("SELECT n, dim FROM spaces").fetchall()
+    for n, dim in spaces:
         result.append(
             zero(
                 f"vectors of space {n}",
@@ -113,16 +114,32 @@ def _deep(view: SqliteView, zero: Any) -> list[Check]:
     result: list[Check] = [
         zero("versions", VERSIONS, "memories with a gap in their versions"),
         zero("supersession", DANGLING, "pointers to nothing"),
-        zero("tombstones", "SELECT count(*) FROM memories WHERE status = 'deleted' AND content = '' AND tags <> '[]'", "hold text"),
+        zero(
+            "tombstones",
+            "SELECT count(*) FROM memories WHERE status = 'deleted' AND content = '' AND tags <> '[]'",
+            "hold text",
+        ),
         zero("relations", ORPHANS, "relations without both memories", "warn"),
-        zero("aliases", "SELECT count(*) FROM aliases a LEFT JOIN memories m ON m.tenant = a.tenant AND m.id = a.id WHERE m.rid IS NULL", "aliases of nothing"),
-        zero("json", "SELECT count(*) FROM memories WHERE NOT (json_valid(tags) AND json_valid(source) AND json_valid(metadata))", "rows"),
-        zero("clock", "SELECT count(*) FROM memories WHERE created_at > updated_at AND status <> 'deleted'", "rows created after their last change", "warn"),
+        zero(
+            "aliases",
+            "SELECT count(*) FROM aliases a LEFT JOIN memories m ON m.tenant = a.tenant AND m.id = a.id WHERE m.rid IS NULL",
+            "aliases of nothing",
+        ),
+        zero(
+            "json",
+            "SELECT count(*) FROM memories WHERE NOT (json_valid(tags) AND json_valid(source) AND json_valid(metadata))",
+            "rows",
+        ),
+        zero(
+            "clock",
+            "SELECT count(*) FROM memories WHERE created_at > updated_at AND status <> 'deleted'",
+            "rows created after their last change",
+            "warn",
+        ),
         zero("tags", TAGS, "tag rows that differ from their memory"),
-    ]  # fmt: skip
-    pointers = dict(
-        view.connection.execute("SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL").fetchall()
-    )
+    ]
+    rows: Any = view.connection.execute("SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL")
+    pointers: dict[str, str] = dict(rows)
     cycles = sum(_cyclic(pointers, start) for start in pointers)
     result.append(
         ("ok", "cycles", "none") if not cycles else ("FAIL", "cycles", f"{cycles} memories supersede each other")

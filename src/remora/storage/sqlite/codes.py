@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,11 @@ class Codes:
         self.size = 0
         self.first = np.zeros(1024, np.int32)  # by rid: position of its first chunk
         self.count = np.zeros(1024, np.uint16)  # by rid: how many
+        self.words = np.zeros((self.width, 0), np.uint64)
+        self.chunk: NDArray[np.int64] | NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self.rid = np.zeros(0, np.uint32)
+        self.slot = np.zeros(0, np.int32)  # by position: where its vector stands in the cache
+        self.dead = np.zeros(0, np.bool_)
         self._resize(1024)
         slots = max(1, CACHE_BYTES // (4 * dim))
         self._cache = np.empty((0, dim), np.float32)
@@ -52,7 +58,7 @@ class Codes:
 
     def _resize(self, capacity: int) -> None:
         words = np.zeros((self.width, capacity), np.uint64)
-        chunk = np.zeros(capacity, np.int64 if capacity > 2**32 - 1 else np.uint32)
+        chunk: Any = np.zeros(capacity, np.int64 if capacity > 2**32 - 1 else np.uint32)
         rid = np.zeros(capacity, np.uint32)
         slot = np.full(capacity, -1, np.int32)
         dead = np.ones(capacity, np.bool_)
@@ -230,7 +236,7 @@ class Codes:
             scores[missing[present]] = vectors @ query
         return scores
 
-    def _read(self, connection: Connection, chunks: NDArray[np.integer]) -> tuple[Vector, NDArray[np.intp]]:
+    def _read(self, connection: Connection, chunks: NDArray[Any]) -> tuple[Vector, NDArray[np.intp]]:
         """Vectors of these chunks, and which of them the file has."""
         listed = f"[{','.join(map(str, chunks.tolist()))}]"
         sql = f"SELECT v.chunk_rid, v.e FROM json_each(?) j CROSS JOIN vectors_{self.number} v ON v.chunk_rid = j.value"

@@ -8,9 +8,6 @@ from typing import Any
 from remora.model.memory import TRUST_ORDER
 from remora.model.search import Where
 
-# Without the time part: what the catalog in memory keeps a bit for.
-PARTS_LIVE = ("status", "superseded_by", "expires_at", "valid_from", "valid_to")
-
 
 def is_live(where: Where) -> bool:
     """The filter asks for nothing but what the view shows."""
@@ -25,7 +22,8 @@ def source(where: Where, now: int, alias: str = "m") -> tuple[str, list[str], li
     """The table or view to read, and the conditions that make up visibility where the view does not fit."""
     if is_live(where):
         return f"live_memories {alias}", [], []
-    clauses, values = [f"{alias}.status IN ({', '.join('?' * len(where.statuses))})"], [*where.statuses]
+    clauses = [f"{alias}.status IN ({_marks(where.statuses)})"]
+    values: list[Any] = [*where.statuses]
     if not where.superseded:
         clauses.append(f"{alias}.superseded_by IS NULL")
     if not where.expired:

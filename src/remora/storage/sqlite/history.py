@@ -66,10 +66,18 @@ class HistoryReads:
         return found[0] if found else None
 
     def ops(
-        self, *, target: str | None = None, batch: str | None = None, since: int | None = None, until: int | None = None,
-        actor: str | None = None, kind: str | None = None, after: str | None = None, limit: int = 1000,
+        self,
+        *,
+        target: str | None = None,
+        batch: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        actor: str | None = None,
+        kind: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
         newest_first: bool = False,
-    ) -> list[Op]:  # fmt: skip
+    ) -> list[Op]:
         clauses, values = ["1"], []
         for clause, value in (
             ("target = ?", target),
@@ -105,10 +113,21 @@ class HistoryReads:
             new = json.loads(dump(asdict(now_state))) if now_state else {}
         changed = [name for name in new if name not in old or old[name] != new[name]]
         return Op(
-            op_id=op_id, batch_id=batch, kind=kind, target=target, target_type=target_type, at=at, actor=json.loads(actor),
-            before={name: old[name] for name in changed if name in old}, after={name: new[name] for name in changed},
-            version=version, reason=reason, undoes=undoes, undone_by=undone_by, purged=purged,
-        )  # fmt: skip
+            op_id=op_id,
+            batch_id=batch,
+            kind=kind,
+            target=target,
+            target_type=target_type,
+            at=at,
+            actor=json.loads(actor),
+            before={name: old[name] for name in changed if name in old},
+            after={name: new[name] for name in changed},
+            version=version,
+            reason=reason,
+            undoes=undoes,
+            undone_by=undone_by,
+            purged=purged,
+        )
 
     def idempotent(self, actor: str, key: str) -> Mapping[str, Any] | None:
         sql = "SELECT result FROM idempotency WHERE tenant = ? AND actor = ? AND key = ? AND at > ?"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -157,12 +158,18 @@ class Connection(apsw.Connection):
     now: int | None = None  # the time of the view that runs; None = the clock
 
     def make_functions(self) -> None:
-        def now() -> int:
+        def now(*_: Any) -> int:
             return time.time_ns() // 1000 if self.now is None else self.now
 
+        def holds(*given: Any) -> bool:
+            return given[1] in given[0].casefold()
+
+        def matches(*given: Any) -> bool:
+            return scope_matches(given[0], given[1])
+
         self.create_scalar_function("remora_now", now, 0, flags=apsw.SQLITE_INNOCUOUS)
-        self.create_scalar_function("holds", lambda content, text: text in content.casefold(), 2)
-        self.create_scalar_function("scope_matches", scope_matches, 2)
+        self.create_scalar_function("holds", holds, 2)
+        self.create_scalar_function("scope_matches", matches, 2)
 
 
 def _own(connection: apsw.Connection, path: Path) -> None:

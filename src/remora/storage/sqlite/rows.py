@@ -145,13 +145,13 @@ class RowReads:
         sql = f"SELECT count(*) FROM {table} WHERE {' AND '.join([*clauses, *more])}"
         return int(self.connection.execute(sql, (*values, *found)).fetchone()[0])  # type: ignore[index]
 
-    def ids(self, where: Where) -> list[str]:
+    def ids(self, where: Where) -> Sequence[str]:
         table, clauses, values = source(where, self.now)
         more, found = conditions(where, self.tenant)
         sql = f"SELECT m.id FROM {table} WHERE {' AND '.join([*clauses, *more])} ORDER BY m.id"
         return [row[0] for row in self.connection.execute(sql, (*values, *found))]
 
-    def namespace_names(self) -> list[str]:
+    def namespace_names(self) -> Sequence[str]:
         names, name = [], ""
         skip = "SELECT min(namespace) FROM memories WHERE tenant = ? AND namespace > ?"
         while (name := self.connection.execute(skip, (self.tenant, name)).fetchone()[0]) is not None:  # type: ignore[index]
@@ -174,7 +174,7 @@ class RowReads:
             WHERE {" AND ".join([*clauses, *more])} GROUP BY 1 ORDER BY 2 DESC, 1"""
         return dict(self.connection.execute(sql, (*values, *found)))
 
-    def by_hash(self, content_hash: str, namespace: str | None = None) -> list[Memory]:
+    def by_hash(self, content_hash: str, namespace: str | None = None) -> Sequence[Memory]:
         sql = f"SELECT {SELECT} FROM memories m WHERE m.tenant = ? AND m.content_hash = ? AND m.status <> 'deleted'"
         if namespace is None:
             return self._memories(f"{sql} ORDER BY m.created_at DESC, m.id", (self.tenant, content_hash))
@@ -186,15 +186,15 @@ class RowReads:
         found = self._memories(sql, (self.tenant, namespace, subject_key, status))
         return found[0] if found else None
 
-    def by_alias(self, alias: str) -> list[str]:
+    def by_alias(self, alias: str) -> Sequence[str]:
         sql = "SELECT DISTINCT id FROM aliases WHERE tenant = ? AND alias = ? ORDER BY id DESC"
         return [row[0] for row in self.connection.execute(sql, (self.tenant, alias))]
 
-    def aliases(self, memory_id: str) -> list[tuple[str, str]]:
+    def aliases(self, memory_id: str) -> Sequence[tuple[str, str]]:
         sql = "SELECT system, alias FROM aliases WHERE tenant = ? AND id = ? ORDER BY system, alias"
         return [(system, alias) for system, alias in self.connection.execute(sql, (self.tenant, memory_id))]
 
-    def by_prefix(self, prefix: str, *, suffix: bool = False, limit: int = 6) -> list[str]:
+    def by_prefix(self, prefix: str, *, suffix: bool = False, limit: int = 6) -> Sequence[str]:
         """Ids of rows that are not deleted, by how they begin or end."""
         if suffix:
             sql = "SELECT id FROM memories WHERE tenant = ? AND id LIKE '%' || ? AND status <> 'deleted' LIMIT ?"
@@ -204,7 +204,7 @@ class RowReads:
             values = (self.tenant, prefix, prefix + "~", limit)
         return [row[0] for row in self.connection.execute(sql, values)]
 
-    def superseded(self, memory_id: str) -> list[str]:
+    def superseded(self, memory_id: str) -> Sequence[str]:
         """What this memory replaced."""
         sql = "SELECT id FROM memories WHERE tenant = ? AND superseded_by = ? ORDER BY id"
         return [row[0] for row in self.connection.execute(sql, (self.tenant, memory_id))]
@@ -217,14 +217,14 @@ class RowReads:
         found = self._memories(sql, (self.tenant, content_hash, namespace))
         return found[0] if found else None
 
-    def previous_turns(self, memory: Memory, count: int, within: int) -> list[Memory]:
+    def previous_turns(self, memory: Memory, count: int, within: int) -> Sequence[Memory]:
         """The turns just before this one in its conversation, oldest first."""
         return list(reversed(self._turns(memory, count, within, before=True)))
 
-    def next_turns(self, memory: Memory, count: int, within: int) -> list[Memory]:
+    def next_turns(self, memory: Memory, count: int, within: int) -> Sequence[Memory]:
         return self._turns(memory, count, within, before=False)
 
-    def _turns(self, memory: Memory, count: int, within: int, *, before: bool) -> list[Memory]:
+    def _turns(self, memory: Memory, count: int, within: int, *, before: bool) -> Sequence[Memory]:
         if memory.conversation is None:
             return []
         turn = memory.source.get("turn")
@@ -251,13 +251,13 @@ class RowReads:
             ),
         )
 
-    def read_facts(self, rows: Sequence[int]) -> list[Facts]:
+    def read_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         sql = """SELECT m.rid, m.id, m.content, m.namespace, m.kind, m.base_kind, m.subject_key, m.title, m.tags,
               m.conversation, m.session, w.speaker, m.created_at, m.trust, m.importance, m.superseded_by IS NOT NULL
             FROM json_each(?) j CROSS JOIN memories m ON m.rid = j.value LEFT JOIN word_tf w ON w.rid = m.rid
             WHERE m.tenant = ?"""
         found = self.connection.execute(sql, (dump(list(rows)), self.tenant))
-        return [Facts(*row[:8], _tags(row[8]), *row[9:15], bool(row[15])) for row in found]
+        return [Facts(*row[:8], _tags(str(row[8])), *row[9:15], bool(row[15])) for row in found]  # type: ignore[call-arg]
 
 
 def _tags(text: str) -> tuple[str, ...]:

@@ -167,7 +167,8 @@ class SearchIndex:
                 asked.append(term)
         if asked:
             sql = COUNTS.format("grams" if grams else "words")
-            found = dict(connection.execute(sql, (dump(asked),)).fetchall())
+            rows: Any = connection.execute(sql, (dump(asked),))
+            found: dict[str, int] = dict(rows)
             if len(self._df) > 50_000:
                 self._df.clear()
             for term in asked:
@@ -204,11 +205,11 @@ class SearchReads(RowReads):
     def matching(self, where: Where) -> int:
         return int(np.count_nonzero(self._mask(where)))
 
-    def all_rows(self, where: Where, limit: int) -> list[int]:
+    def all_rows(self, where: Where, limit: int) -> Sequence[int]:
         """Rows of the filter, newest rows first, at most `limit`."""
         return [int(rid) for rid in np.flatnonzero(self._mask(where))[::-1][:limit]]
 
-    def lexical(self, terms: Sequence[str], where: Where, limit: int = 200) -> list[LexicalHit]:
+    def lexical(self, terms: Sequence[str], where: Where, limit: int = 200) -> Sequence[LexicalHit]:
         """The rows that fit the terms best, by the index's own rank; common terms propose none where rarer ones exist."""
         stats = self.term_stats(list(dict.fromkeys(terms)))
         known = sorted((count, term) for term, count in stats.df.items() if count)[:MOST_TERMS]
@@ -222,11 +223,11 @@ class SearchReads(RowReads):
             return self.lexical_rows(rids[mask[np.minimum(rids, len(mask) - 1)] & (rids < len(mask))][-limit:].tolist())
         return self.lexical_rows(self._proposed(chosen, stats, mask, limit))
 
-    def _proposed(self, chosen: Sequence[tuple[int, str]], stats: TermStats, mask: Mask, limit: int) -> list[int]:
+    def _proposed(self, chosen: Sequence[tuple[int, str]], stats: TermStats, mask: Mask, limit: int) -> Sequence[int]:
         """The best rows by BM25 with every term counted once: body and fields in full, context by half."""
         scores = np.zeros(len(mask), np.float32)
         lengths = self.index.catalog.length
-        found = []
+        found: list[Rids] = []
         for count, term in chosen:
             idf = math.log(1 + (stats.rows - min(count, stats.rows) + 0.5) / (count + 0.5))
             own = self._inside(self._rows(ANYWHERE, f"- ctx : {quote(term)}"), mask)
@@ -247,7 +248,7 @@ class SearchReads(RowReads):
         rids = rids[rids < len(mask)]
         return rids[mask[rids]]
 
-    def lexical_rows(self, rows: Sequence[int]) -> list[LexicalHit]:
+    def lexical_rows(self, rows: Sequence[int]) -> Sequence[LexicalHit]:
         kept = self.index.hits
         if missing := [row for row in rows if row not in kept]:
             sql = "SELECT w.rid, w.len, w.tf FROM json_each(?) j CROSS JOIN word_tf w ON w.rid = j.value"
@@ -256,11 +257,13 @@ class SearchReads(RowReads):
             return [hit for row in rows if (hit := found.get(row) or kept.get(row)) is not None]
         return [kept[row] for row in rows]
 
-    def facts(self, rows: Sequence[int]) -> list[Facts]:
+    def facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         kept = self.index.facts
         if missing := [row for row in rows if row not in kept]:
             found = {fact.row: fact for fact in self.read_facts(missing)}
-            self.index.keep(kept, {row: fact for row, fact in found.items() if len(fact.content) <= KEPT_LETTERS}, self.seq)
+            self.index.keep(
+                kept, {row: fact for row, fact in found.items() if len(fact.content) <= KEPT_LETTERS}, self.seq
+            )
             return [fact for row in rows if (fact := found.get(row) or kept.get(row)) is not None]
         return [kept[row] for row in rows]
 
@@ -272,14 +275,15 @@ class SearchReads(RowReads):
         found = self.connection.execute(sql, (self.tenant, dump(list(ids))))
         return {id_: (mark, tf) for id_, mark, tf in found}
 
-    def grams(self, trigrams: Sequence[str], where: Where, limit: int = 200) -> list[int]:
+    def grams(self, trigrams: Sequence[str], where: Where, limit: int = 200) -> Sequence[int]:
         """Rows that share trigrams, the rarest of which count most."""
         counts = self.index.document_counts(self.connection, list(dict.fromkeys(trigrams)), self.seq, grams=True)
         known = sorted((count, gram) for gram, count in counts.items() if count)[:MOST_TERMS]
         if not known:
             return []
         mask = self._mask(where)
-        scores, found, budget = np.zeros(len(mask), np.float32), [], POSTINGS
+        found: list[Rids] = []
+        scores, budget = np.zeros(len(mask), np.float32), POSTINGS
         total = self.term_stats(()).rows
         for count, gram in known:
             budget -= count
@@ -290,7 +294,7 @@ class SearchReads(RowReads):
             found.append(rids)
         return _best(scores, found, limit)
 
-    def substring(self, text: str, where: Where, limit: int, offset: int = 0) -> list[str]:
+    def substring(self, text: str, where: Where, limit: int, offset: int = 0) -> Sequence[str]:
         """Ids of memories that contain the text whatever its case, newest first."""
         table, clauses, values = source(where, self.now)
         more, found = conditions(where, self.tenant)
@@ -298,7 +302,9 @@ class SearchReads(RowReads):
         pieces = [piece for piece in dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)) if piece.isascii()]
         if pieces:
             # Letters that case folding changes are left to the check of the text itself.
-            counts = self.index.document_counts(self.connection, [piece.lower() for piece in pieces], self.seq, grams=True)
+            counts = self.index.document_counts(
+                self.connection, [piece.lower() for piece in pieces], self.seq, grams=True
+            )
             rarest = sorted(counts, key=lambda piece: counts[piece])[:8]
             clauses.append("m.rid IN (SELECT rowid FROM grams WHERE grams MATCH ?)")
             values.append(" AND ".join(map(quote, rarest)))
@@ -308,7 +314,7 @@ class SearchReads(RowReads):
         sql = f"SELECT m.id FROM {table} WHERE {' AND '.join(clauses)} ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?"
         return [row[0] for row in self.connection.execute(sql, (*values, limit, offset))]
 
-    def nearest(self, vector: Vector, space: str, where: Where, limit: int = 100) -> list[tuple[int, float]]:
+    def nearest(self, vector: Vector, space: str, where: Where, limit: int = 100) -> Sequence[tuple[int, float]]:
         codes = self.index.space(self.connection, space)
         return codes.nearest(self.connection, vector, self._mask(where), limit) if codes else []
 
@@ -336,14 +342,14 @@ class SearchReads(RowReads):
             values += namespaces
         return dict(self.connection.execute(f"{sql} GROUP BY lang HAVING sum(rows) > 0", tuple(values)))
 
-    def _named(self, sql: str, namespaces: Sequence[str] | None) -> list[Any]:
+    def _named(self, sql: str, namespaces: Sequence[str] | None) -> Sequence[Any]:
         values = [self.tenant]
         if namespaces is not None:
             sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
             values += namespaces
         return [row[0] for row in self.connection.execute(sql, tuple(values))]
 
-    def spaces(self) -> list[Space]:
+    def spaces(self) -> Sequence[Space]:
         sql = "SELECT id, dim, label, canaries, active FROM spaces ORDER BY n"
         return [
             Space(id=id_, dim=dim, label=label, canaries=canaries, active=bool(active))
@@ -364,7 +370,7 @@ class SearchReads(RowReads):
         return row[0] if row else None
 
 
-def _best(scores: NDArray[np.float32], found: Sequence[Rids], limit: int) -> list[int]:
+def _best(scores: NDArray[np.float32], found: Sequence[Rids], limit: int) -> Sequence[int]:
     """The rows with the highest scores, newer rows first among equals."""
     rids = np.unique(np.concatenate(found))
     if len(rids) > limit:

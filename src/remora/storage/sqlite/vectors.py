@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def take_unembedded(connection: Connection, tenant: str, space_id: str, limit: i
         FROM spaces s JOIN embed_queue q ON q.space = s.n JOIN chunks k ON k.chunk_rid = q.chunk_rid
         JOIN memories m ON m.rid = k.rid
         WHERE s.id = ? AND m.tenant = ? AND q.not_before <= ? LIMIT ?"""
-    rows = connection.execute(sql, (space_id, tenant, now, limit)).fetchall()
+    rows: list[Any] = connection.execute(sql, (space_id, tenant, now, limit)).fetchall()
     connection.executemany(
         "UPDATE embed_queue SET tries = tries + 1, not_before = ? + (1 << min(tries, 6)) * ? WHERE space = ? AND chunk_rid = ?",
         [(now, RETRY_US, space, chunk) for chunk, *_, space in rows],
