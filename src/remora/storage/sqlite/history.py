@@ -8,10 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from remora.model.graph import Conflict, Relation
-from remora.model.memory import TRUST_ORDER, Memory
+from remora.model.memory import Memory
 from remora.model.ops import Op
 from remora.model.search import Where
-from remora.storage.sqlite.opening import Connection, scope_matches
+from remora.storage.matching import matches
+from remora.storage.sqlite.opening import Connection
 from remora.storage.sqlite.rows import SELECT, dump, from_json, from_row
 
 OP_COLUMNS = (
@@ -192,45 +193,3 @@ def as_relation(text: str) -> Relation:
 def as_conflict(text: str) -> Conflict:
     values = json.loads(text)
     return Conflict(**{**values, "reasons": tuple(values["reasons"]), "hashes": tuple(values["hashes"])})
-
-
-def matches(memory: Memory, where: Where, now: int) -> bool:
-    """The filter, in Python, for states that stand in no table."""
-    at = now if where.valid_at is None else where.valid_at
-    moment = {"created": memory.created_at, "updated": memory.updated_at, "valid": None}[where.time_field]
-    tags = [any(_tag(held, wanted) for held in memory.tags) for wanted in where.tags]
-    key = memory.subject_key or ""
-    stem = (where.key_prefix or "").rstrip(".")
-    return all(
-        (
-            where.namespaces is None or memory.namespace in where.namespaces,
-            memory.status in where.statuses,
-            where.superseded or memory.superseded_by is None,
-            where.expired or memory.expires_at is None or memory.expires_at > now,
-            where.any_validity
-            or ((memory.valid_from or at) <= at and (memory.valid_to is None or memory.valid_to > at)),
-            not where.tags or (all(tags) if where.tag_match == "all" else any(tags)),
-            not any(_tag(held, unwanted) for held in memory.tags for unwanted in where.not_tags),
-            not (where.untagged and memory.tags),
-            not where.kinds or memory.kind in where.kinds or memory.base_kind in where.kinds,
-            moment is None or where.after is None or moment >= where.after,
-            moment is None or where.before is None or moment < where.before,
-            where.min_trust is None or TRUST_ORDER.index(memory.trust) >= TRUST_ORDER.index(where.min_trust),
-            where.min_importance is None or memory.importance >= where.min_importance,
-            not where.key_prefix or key == stem or key.startswith(where.key_prefix),
-            not where.keys or memory.subject_key in where.keys,
-            where.path is None or memory.scope is None or scope_matches(memory.scope, where.path),
-            where.agent is None or memory.source.get("agent_id") == where.agent,
-            where.session is None or memory.session == where.session,
-            where.exclude_session is None or memory.session != where.exclude_session,
-            where.conversation is None or memory.conversation == where.conversation,
-            where.document is None or memory.document_id == where.document,
-            where.source_kind is None or memory.source.get("kind") == where.source_kind,
-            where.pinned is None or memory.pinned == where.pinned,
-            where.ids is None or memory.id in where.ids,
-        )
-    )
-
-
-def _tag(held: str, wanted: str) -> bool:
-    return held.startswith(wanted[:-1]) if wanted.endswith("*") else held == wanted

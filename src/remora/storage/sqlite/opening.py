@@ -8,13 +8,13 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from remora.errors import StorageUnavailable, WrongFormat
+from remora.storage.matching import scope_matches
 
 log = logging.getLogger(__name__)
 
@@ -259,10 +259,3 @@ def _apply(connection: apsw.Connection, number: int, step: Path, version: str) -
 
 def _digest(step: Path) -> str:
     return hashlib.sha256(step.read_bytes()).hexdigest()
-
-
-def scope_matches(scope: str, path: str) -> bool:
-    """A POSIX glob over a path inside the project; `src/billing/**` covers everything below."""
-    if scope.endswith("/**") and path.startswith(scope[:-2]):
-        return True
-    return fnmatchcase(path, scope.replace("**", "*"))
