@@ -1,6 +1,6 @@
 """How recall, listing and reopening behave as the store grows; embedding is excluded.
 
-    python bench/memory_scale.py --rows 10000 100000 --json out.json
+python bench/memory_scale.py --rows 10000 100000 --json out.json
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Texts:
 
     def __init__(self, rows: int, seed: int = 7) -> None:
         self.random = np.random.default_rng(seed)
-        letters = np.array(list("aeiou" "bcdfghklmnprstvw"))
+        letters = np.array(list("aeioubcdfghklmnprstvw"))
         self.words = ["".join(self.random.choice(letters, size)) for size in self.random.integers(3, 10, 60_000)]
         weights = 1 / (np.arange(len(self.words)) + 8)
         self.sums = np.cumsum(weights / weights.sum())
@@ -111,7 +111,9 @@ async def measure(path: Path, texts: Texts, rows: int, times: int) -> dict[str, 
         "kind_20%": Where(kinds=("bug",)),
         "recent_half": Where(after=now_us() - 1),
     }
-    filters["recent_half"] = Where(after=(await store.read(lambda view: view.list(Where(), 1))).rows[0].created_at - 3_000_000)
+    filters["recent_half"] = Where(
+        after=(await store.read(lambda view: view.list(Where(), 1))).rows[0].created_at - 3_000_000
+    )
 
     def search(where: Where) -> Callable[[SqliteView], Any]:
         def run(view: SqliteView) -> Any:
@@ -122,13 +124,19 @@ async def measure(path: Path, texts: Texts, rows: int, times: int) -> dict[str, 
 
     for name, where in filters.items():
         result[f"recall {name}"] = await timed(store, search(where), times)
-        result[f"vectors {name}"] = await timed(store, lambda view, w=where: view.nearest(texts.vectors(1)[0], SPACE, w, 10), times)
-        result[f"words {name}"] = await timed(store, lambda view, w=where: view.lexical(texts.sentence()[:5], w, 200), times)
+        result[f"vectors {name}"] = await timed(
+            store, lambda view, w=where: view.nearest(texts.vectors(1)[0], SPACE, w, 10), times
+        )
+        result[f"words {name}"] = await timed(
+            store, lambda view, w=where: view.lexical(texts.sentence()[:5], w, 200), times
+        )
         result[f"list {name}"] = await timed(store, lambda view, w=where: view.list(w, 20), times)
     codes = [int(at) for at in np.random.default_rng(3).integers(0, rows, 50)]
     hits = 0
     for at in codes:
-        ranking = await store.read(lambda view, at=at: _first(view, fuse.search(view, plan(f"code-{at:07d}"), Where(), 1)))
+        ranking = await store.read(
+            lambda view, at=at: _first(view, fuse.search(view, plan(f"code-{at:07d}"), Where(), 1))
+        )
         hits += f"code-{at:07d}" in ranking
     result["codes_recall@1"] = hits / len(codes)
     result["memory_mb"] = round(own_memory() - before, 1)
