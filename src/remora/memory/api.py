@@ -69,7 +69,7 @@ def default_path() -> Path:
 
 
 class AsyncMemory:
-    """A long-term memory in one file. Use as `async with AsyncMemory(path) as memory`, or `await memory.open()` first."""
+    """A long-term memory in one file: `async with AsyncMemory(path) as memory`, or `await memory.open()`."""
 
     def __init__(
         self, path: str | Path | None = None, *, namespace: str | None = None, embedder: str | Embedder = "auto",

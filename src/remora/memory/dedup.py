@@ -17,8 +17,10 @@ from remora.storage.protocol import Vector, View
 
 NEIGHBOURS = 10
 DUPLICATE_IDF = 0.90
+LEAST_IDF, LEAST_COSINE = 0.15, 0.85  # below both, a stored text is no neighbour
 NEGATIONS = frozenset(
-    "not no never without none nobody nothing cannot can't don't doesn't didn't won't isn't aren't wasn't shouldn't mustn't "
+    "not no never without none nobody nothing cannot can't don't doesn't didn't won't isn't aren't wasn't "
+    "shouldn't mustn't "
     "nicht kein keine keinen keiner keinem nie niemals ohne nichts".split()
 )
 ANTONYMS = (
@@ -56,14 +58,16 @@ class Delta:
     negation: bool
     opposed: bool
     dates: bool
+    values: int = 0  # how many numbers stand in one text alone
+    names_old: bool = False  # the new text names the other one's identifiers too: it tells of a move
 
     def __bool__(self) -> bool:
         return self.numbers or self.identifiers or self.negation or self.opposed or self.dates
 
     @property
-    def value_only(self) -> bool:
-        """They differ in a value, not in what they speak of."""
-        return bool(self) and not self.identifiers
+    def of_one_value(self) -> bool:
+        """They speak of the same thing and differ in one value; records that differ in more are other records."""
+        return bool(self) and self.values <= 2 and (not self.identifiers or self.names_old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +79,33 @@ class Likeness:
     idf: float
     grams: float
     frame: float  # idf-cosine without the values
-    divergence: float
     delta: Delta
+    text: str  # the new one
+
+    @property
+    def divergence(self) -> float:
+        """Asked for only where the texts are very alike: it is by far the dearest."""
+        return divergence(self.text, self.memory.content)
 
     @property
     def similarity(self) -> float:
         return max(self.idf, self.grams, self.cosine or 0.0)
 
 
-def delta(first: str, second: str) -> Delta:
-    a, b = _Parts.of(first), _Parts.of(second)
+def delta(new: str, old: str) -> Delta:
+    return _delta(_Parts.of(new), _Parts.of(old))
+
+
+def _delta(new: _Parts, old: _Parts) -> Delta:
+    alone = (new.numbers - old.numbers) + (old.numbers - new.numbers)
     return Delta(
-        numbers=a.numbers != b.numbers,
-        identifiers=a.identifiers != b.identifiers or a.subjects != b.subjects,
-        negation=a.negations != b.negations,
-        opposed=a.opposed != b.opposed,
-        dates=a.dates != b.dates,
+        numbers=new.numbers != old.numbers,
+        identifiers=new.identifiers != old.identifiers or new.subjects != old.subjects,
+        negation=new.negations != old.negations,
+        opposed=new.opposed != old.opposed,
+        dates=new.dates != old.dates,
+        values=alone.total(),
+        names_old=bool(old.identifiers) and old.identifiers <= new.identifiers and new.subjects == old.subjects,
     )
 
 
@@ -124,7 +139,10 @@ class _Parts:
 
 
 def gram_jaccard(first: str, second: str) -> float:
-    a, b = _grams(first), _grams(second)
+    return _jaccard(_grams(first), _grams(second))
+
+
+def _jaccard(a: set[str], b: set[str]) -> float:
     return len(a & b) / len(a | b) if a and b else float(a == b)
 
 
@@ -149,24 +167,25 @@ def neighbours(view: View, memory: Memory, vector: Vector | None, space: str | N
         rows = list(dict.fromkeys([*rows, *(row for row, _ in nearest)]))
     facts = [fact for fact in view.facts(rows) if fact.id != memory.id]
     texts = {fact.id: prepare(fact.content[:20_000], memory.lang or "en") for fact in facts}
-    stats = background(
-        view.term_stats(list(dict.fromkeys([*tokens, *(token for words in texts.values() for token in words)])))
-    )
-    held = view.get_many([fact.id for fact in facts])
-    found = []
-    for fact in facts:
-        if fact.id not in held or held[fact.id].content != fact.content:
-            continue
-        likeness = Likeness(
+    words = dict.fromkeys([*tokens, *(token for found in texts.values() for token in found)])
+    stats = background(view.term_stats(list(words)))
+    alike = {fact.id: idf_cosine(tokens, texts[fact.id], stats) for fact in facts}
+    near = [fact for fact in facts if alike[fact.id] >= LEAST_IDF or cosines.get(fact.row, 0.0) >= LEAST_COSINE]
+    held = view.get_many([fact.id for fact in near])
+    parts, frame, grams = _Parts.of(memory.content), _frame(tokens), _grams(memory.content)
+    found = [
+        Likeness(
             memory=held[fact.id],
+            text=memory.content,
             cosine=cosines.get(fact.row),
-            idf=idf_cosine(tokens, texts[fact.id], stats),
-            grams=gram_jaccard(memory.content, fact.content),
-            frame=idf_cosine(_frame(tokens), _frame(texts[fact.id]), stats),
-            divergence=divergence(memory.content, fact.content),
-            delta=delta(memory.content, fact.content),
+            idf=alike[fact.id],
+            grams=_jaccard(grams, _grams(fact.content)),
+            frame=idf_cosine(frame, _frame(texts[fact.id]), stats),
+            delta=_delta(parts, _Parts.of(fact.content)),
         )
-        found.append(likeness)
+        for fact in near
+        if fact.id in held and held[fact.id].content == fact.content
+    ]
     return sorted(found, key=lambda likeness: (-likeness.similarity, likeness.memory.id))
 
 
@@ -183,4 +202,6 @@ def _frame(tokens: Sequence[str]) -> list[str]:
 
 def is_duplicate(likeness: Likeness, *, cosine: float, jaccard: float) -> bool:
     alike = likeness.idf >= DUPLICATE_IDF or likeness.grams >= jaccard or (likeness.cosine or 0.0) >= cosine
-    return alike and not likeness.delta
+    # FOO=1 and foo=1 say different things: a difference in case alone is one.
+    only_case = likeness.text.casefold() == likeness.memory.content.casefold()
+    return alike and not likeness.delta and not only_case

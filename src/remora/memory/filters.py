@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 from remora.errors import Invalid
 from remora.memory import normalise, timeparse
 from remora.memory.engine import Engine
+from remora.memory.timegrammar import zone_of
 from remora.model.memory import TRUST_ORDER, Status, Trust
 from remora.model.search import Where
 
@@ -123,7 +124,7 @@ def _times(engine: Engine, values: Mapping[str, Any]) -> tuple[int | None, int |
 def moment(engine: Engine, value: Moment, zone: str | None = None) -> int:
     """Microseconds of a datetime, epoch seconds, an ISO text or a time expression (its beginning)."""
     if isinstance(value, datetime):
-        return to_us(value if value.tzinfo else value.replace(tzinfo=timeparse.zone_of(zone or engine.settings.zone)))
+        return to_us(value if value.tzinfo else value.replace(tzinfo=zone_of(zone or engine.settings.zone)))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return int(value * 1_000_000) if abs(value) < 1e11 else int(value * 1000) if abs(value) < 1e14 else int(value)
     value = str(value)

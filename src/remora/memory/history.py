@@ -148,7 +148,7 @@ async def audit(
 async def undo(
     engine: Engine, actor: Actor, reference: str | None = None, *, last: int = 1, force: bool = False
 ) -> tuple[str, int]:
-    """Take back an operation, a batch, or the last `last` batches of this actor. Gives the batch that did it and its size."""
+    """Take back an operation, a batch, or this actor's last batches. Gives the batch that did it and its size."""
 
     def plan(planner: Planner) -> tuple[str, int]:
         ops = _chosen(planner.view, actor, reference, last)

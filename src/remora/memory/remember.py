@@ -1,4 +1,4 @@
-"""Storing: a text becomes a memory, confirms one, corrects one, or stands in conflict with one; it is never refused as a duplicate."""
+"""Storing: a text becomes a memory, confirms one, corrects one or disputes one; it is never refused as a duplicate."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _twin_there(view: View, moved: Memory) -> Memory | None:
 async def review(
     engine: Engine, actor: Actor, references: Sequence[str], *, approve: bool, content: str | None = None
 ) -> list[Stored]:
-    """Approve (edited or not) or reject pending memories; approval takes the write path again from the duplicate step."""
+    """Approve (edited or not) or reject pending memories; what is approved is compared with the rest again."""
 
     def plan(planner: Planner) -> list[Stored]:
         found = []

@@ -14,9 +14,11 @@ CORRECTION_IDF, SUGGESTION_IDF = 0.25, 0.15
 CONFLICT_FRAME = 0.60
 CONTRADICTION_COSINE, CONTRADICTION_GRAMS, CONTRADICTION_DIVERGENCE = 0.95, 0.80, 0.20
 _CUE = re.compile(
-    r"(?i)\b(?:now|instead|no longer|not any ?more|moved|replaced?s?|switched|upgraded|downgraded|dropped|changed|renamed|"
+    r"(?i)\b(?:now|instead|no longer|not any ?more|moved|replaced?s?|switched|upgraded|downgraded|dropped|changed|"
+    r"renamed|"
     r"migrated|deprecated|updated to|as of|from now on|was .{1,60}\bis now|correction|"
-    r"jetzt|nunmehr|stattdessen|nicht mehr|ersetzt|statt|anstatt|umgestellt|umgezogen|gewechselt|geändert|ab sofort|neuerdings)\b"
+    r"jetzt|nunmehr|stattdessen|nicht mehr|ersetzt|statt|anstatt|umgestellt|umgezogen|gewechselt|geändert|ab sofort|"
+    r"neuerdings)\b"
 )
 Verdict = Literal["supersede", "conflict", "contradiction", "suggestion", "none"]
 
@@ -31,12 +33,12 @@ def judge(new: Memory, likeness: Likeness) -> Verdict:
     if old.created_at > new.created_at or family(old.kind) != family(new.kind):
         return "none"
     if likeness.delta and likeness.idf >= CORRECTION_IDF:
-        if has_cue(new.content) and (likeness.delta.value_only or likeness.frame >= CONFLICT_FRAME):
+        if has_cue(new.content) and likeness.delta.of_one_value:
             return "supersede" if may_supersede(new, old) else "conflict"
         opposite = likeness.delta.negation and likeness.frame >= CONTRADICTION_GRAMS
         if opposite or _contradicts(likeness):
             return "contradiction"
-        if likeness.delta.value_only and likeness.frame >= CONFLICT_FRAME:
+        if likeness.delta.of_one_value and likeness.frame >= CONFLICT_FRAME:
             return "conflict"
     elif _contradicts(likeness):
         return "contradiction"

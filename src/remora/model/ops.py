@@ -36,7 +36,7 @@ class Actor:
 class Change:
     """`before` None makes the thing; the store refuses the batch when the stored version is not `before.version`.
 
-    `index` carries what the search tables shall hold from now on. None keeps them as they are; a deleted memory loses them.
+    `index` carries what the search tables shall hold from now on. None keeps them; a deleted memory loses them.
     """
 
     kind: OpKind

@@ -31,7 +31,8 @@ WORDS = "deploy limit billing api user cache retry token river stone 数据 naï
 
 def a_memory(content: str, **fields: Any) -> Memory:
     given: dict[str, Any] = {
-        "id": new_id(), "namespace": "global", "kind": "fact", "base_kind": "fact", "created_at": NOW, "updated_at": NOW,
+        "id": new_id(), "namespace": "global", "kind": "fact", "base_kind": "fact", "created_at": NOW,
+        "updated_at": NOW,
     }  # fmt: skip
     given |= {"content": content, "content_hash": content_hash(content), **fields}
     return Memory(**given)
@@ -64,21 +65,27 @@ def some_memories(rng: random.Random, count: int) -> list[Memory]:
     found: list[Memory] = []
     for number in range(count):
         status = rng.choice(["active"] * 6 + ["archived", "pending", "deleted"])
-        found.append(
-            a_memory(
-                f"{' '.join(rng.choices(WORDS, k=5))} number-{number}",
-                namespace=rng.choice(["global", "alpha", "beta"]), kind=rng.choice(["fact", "bug", "note"]),
-                base_kind=rng.choice(["fact", "error"]), status=status, deleted_at=NOW if status == "deleted" else None,
-                tags=tuple(sorted(rng.sample(["red", "green", "blue", "team:x", "team:y"], rng.randrange(3)))),
-                created_at=NOW - rng.randrange(30) * DAY, importance=rng.choice([0.1, 0.5, 0.9]),
-                trust=rng.choice(["user", "agent", "import"]), pinned=rng.random() < 0.2,
-                superseded_by=rng.choice([None] * 5 + [found[0].id if found else None]),
-                expires_at=rng.choice([None, None, NOW - DAY, NOW + DAY]), valid_from=rng.choice([None, None, NOW + DAY]),
-                valid_to=rng.choice([None, None, NOW - 1, NOW + 2 * DAY]), scope=rng.choice([None, "src/**", "docs/*.md"]),
-                subject_key=rng.choice([None, f"user.k{number}", f"app.k{number}"]),
-                source={"session_id": rng.choice(["s1", "s2"]), "agent_id": rng.choice(["a1", "a2"]), "kind": "manual"},
-            )  # fmt: skip
+        memory = a_memory(
+            f"{' '.join(rng.choices(WORDS, k=5))} number-{number}",
+            namespace=rng.choice(["global", "alpha", "beta"]),
+            kind=rng.choice(["fact", "bug", "note"]),
+            base_kind=rng.choice(["fact", "error"]),
+            status=status,
+            deleted_at=NOW if status == "deleted" else None,
+            tags=tuple(sorted(rng.sample(["red", "green", "blue", "team:x", "team:y"], rng.randrange(3)))),
+            created_at=NOW - rng.randrange(30) * DAY,
+            importance=rng.choice([0.1, 0.5, 0.9]),
+            trust=rng.choice(["user", "agent", "import"]),
+            pinned=rng.random() < 0.2,
+            superseded_by=rng.choice([None] * 5 + [found[0].id if found else None]),
+            expires_at=rng.choice([None, None, NOW - DAY, NOW + DAY]),
+            valid_from=rng.choice([None, None, NOW + DAY]),
+            valid_to=rng.choice([None, None, NOW - 1, NOW + 2 * DAY]),
+            scope=rng.choice([None, "src/**", "docs/*.md"]),
+            subject_key=rng.choice([None, f"user.k{number}", f"app.k{number}"]),
+            source={"session_id": rng.choice(["s1", "s2"]), "agent_id": rng.choice(["a1", "a2"]), "kind": "manual"},
         )
+        found.append(memory)
     return found
 
 
@@ -118,9 +125,11 @@ class StoreContract(ABC):
     async def test_every_field_comes_back(self, tmp_path: Path) -> None:
         odd = a_memory(
             "emoji 🦈, nul \ufffd, tab\t and 1 MB: " + "x" * 1_000_000, tags=("ünïcode", 'quo"te', "back\\slash"),
-            metadata={"deep": [{"a": None, "b": 1.5, "c": "ß"}], "big": 2**53}, source={"turn": 3, "conversation_id": "c"},
+            metadata={"deep": [{"a": None, "b": 1.5, "c": "ß"}], "big": 2**53},
+            source={"turn": 3, "conversation_id": "c"},
             triggers=({"type": "error", "value": "E1"},), importance=0.123456789, created_at=1, updated_at=2**52,
-            requested_kind="wobble", kind_defaulted=True, lang="de", page=3, chunk_no=0, document_id="d", confirmations=7,
+            requested_kind="wobble", kind_defaulted=True, lang="de", page=3, chunk_no=0, document_id="d",
+            confirmations=7,
         )  # fmt: skip
         async with self.store(tmp_path, odd) as store:
             assert await store.read(lambda view: view.get(odd.id)) == odd
@@ -167,7 +176,7 @@ class StoreContract(ABC):
             await store.apply(a_batch(created(first), at=NOW - 10))
             second, change = changed(first, content="two", content_hash=content_hash("two"))
             ops = await store.apply(a_batch(change, at=NOW - 5))
-            gone, change = changed(second, status="deleted", deleted_at=NOW)
+            _, change = changed(second, status="deleted", deleted_at=NOW)
             await store.apply(a_batch(change, at=NOW - 1))
             states = await store.read(lambda view: view.versions(first.id))
             assert [(state.content, start, end) for state, start, end, _ in states] == [
@@ -231,7 +240,9 @@ class StoreContract(ABC):
                 wanted = [memory.id for memory in memories if matches(memory, where, NOW)]
                 exact = sorted(wanted, key=lambda id_: -float(vectors[id_] @ query))[:10]
                 hits = await store.read(lambda view, where=where: view.nearest(query, "s", where, 10))  # type: ignore[misc]
-                ids = await store.read(lambda view, hits=hits: {one.row: one.id for one in view.facts([row for row, _ in hits])})  # type: ignore[misc]
+                ids = await store.read(
+                    lambda view, hits=hits: {one.row: one.id for one in view.facts([row for row, _ in hits])}
+                )  # type: ignore[misc]
                 assert [ids[row] for row, _ in hits] == exact
 
     async def test_spaces_stand_side_by_side_and_go(self, tmp_path: Path) -> None:
@@ -296,7 +307,9 @@ class StoreContract(ABC):
             await store.add_space(Space(id="s", dim=16, label="s"))
             for step in range(150):
                 if not held or rng.random() < 0.5:
-                    memory = a_memory(f"{rng.choice(WORDS)} step {step}", tags=tuple(rng.sample(["p", "q"], rng.randrange(3))))
+                    memory = a_memory(
+                        f"{rng.choice(WORDS)} step {step}", tags=tuple(rng.sample(["p", "q"], rng.randrange(3)))
+                    )
                     await store.apply(a_batch(created(memory)))
                 else:
                     before = rng.choice(list(held.values()))
@@ -346,7 +359,9 @@ def _check(view: View, where: Where, wanted: set[str]) -> None:
     assert {memory.id for memory in view.list(where, 10_000).rows} == wanted
     by_row = {row: id_ for id_, row in view.rows_of(sorted(wanted)).items()}
     assert set(view.all_rows(where, 10_000)) == set(by_row)
-    words = sorted({word.lower() for memory in view.get_many(sorted(wanted)).values() for word in memory.content.split()})
+    words = sorted(
+        {word.lower() for memory in view.get_many(sorted(wanted)).values() for word in memory.content.split()}
+    )
     found = {hit.row for word in words[:20] for hit in view.lexical([word], where, 10_000)}
     assert found <= set(by_row)
     counts: dict[str, int] = {}
@@ -381,5 +396,3 @@ async def _embed(store: Store, space: str, dim: int, rng: np.random.Generator | 
         await store.put_vectors(space, [(chunk.chunk, chunk.hash) for chunk in taken], vectors)
         found |= {chunk.memory_id: vector for chunk, vector in zip(taken, vectors, strict=True)}
     return found
-
-

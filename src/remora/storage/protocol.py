@@ -1,8 +1,8 @@
 """What a backend promises. Reads are plain functions over a `View`; writes are batches of changes.
 
-A read function runs in a thread of the backend's choice over one consistent snapshot, so that a whole recall (full text, vectors,
-rows) costs one hop and sees one state. Writes are planned outside and applied with optimistic checks: a batch whose `before`
-versions are no longer current raises `Stale`, and the caller plans again.
+A read function runs in a thread of the backend's choice over one consistent snapshot, so that a whole recall (full
+text, vectors, rows) costs one hop and sees one state. Writes are planned outside and applied with optimistic checks:
+a batch whose `before` versions are no longer current raises `Stale`, and the caller plans again.
 """
 
 from __future__ import annotations

@@ -130,9 +130,9 @@ def _writer(target: Path) -> IO[str]:
 
 def lines(path: Path) -> Iterator[str]:
     """Without their ends, in constant space."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    open_text = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened as handle:
+        with open_text(path, "rt", encoding="utf-8") as handle:
             for line in handle:
                 yield line.rstrip("\n")
     except (OSError, UnicodeDecodeError, EOFError) as cause:

@@ -18,8 +18,9 @@ from remora.storage.sqlite.rows import INSERT, UPDATE, dump, to_json, to_row
 
 VERSION = "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT rid, version, tx_from, op_id FROM memories WHERE tenant = ? AND id = ?"
-OP = """INSERT INTO ops (tenant, op_id, batch_id, kind, target_type, target, version, at, actor, actor_name, reason, undoes,
-    before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+OP = """INSERT INTO ops
+    (tenant, op_id, batch_id, kind, target_type, target, version, at, actor, actor_name, reason, undoes, before, after)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 UNDONE = "UPDATE ops SET undone_by = ? WHERE tenant = ? AND op_id = ?"
 REDONE = "UPDATE ops SET undone_by = NULL WHERE tenant = ?1 AND undone_by = ?2"
 

@@ -21,8 +21,9 @@ def counts(connection: Connection, tenant: str, now: int) -> dict[str, Any]:
         return int(connection.execute(sql, values).fetchone()[0])  # type: ignore[index]
 
     spaces = {}
-    for n, label, dim, active in connection.execute("SELECT n, label, dim, active FROM spaces").fetchall():
-        spaces[label] = {
+    for n, id_, label, dim, active in connection.execute("SELECT n, id, label, dim, active FROM spaces").fetchall():
+        spaces[str(id_)[:12]] = {
+            "label": label,
             "dim": dim,
             "active": bool(active),
             "vectors": one(f"SELECT count(*) FROM codes_{n}"),
@@ -94,18 +95,24 @@ def verify(view: SqliteView, path: Path, *, deep: bool) -> list[Check]:
     return [*result, *_deep(view, zero)] if deep else result
 
 
-LEXICAL = """SELECT (SELECT count(*) FROM memories m LEFT JOIN word_tf w ON w.rid = m.rid WHERE (m.status <> 'deleted') <> (w.rid IS NOT NULL))
+LEXICAL = """SELECT
+    (SELECT count(*) FROM memories m LEFT JOIN word_tf w ON w.rid = m.rid
+      WHERE (m.status <> 'deleted') <> (w.rid IS NOT NULL))
     + abs((SELECT count(*) FROM words_docsize) - (SELECT count(*) FROM word_tf))
     + abs((SELECT count(*) FROM grams_docsize) - (SELECT count(*) FROM word_tf))
-    + (SELECT count(*) FROM memories m WHERE m.status <> 'deleted' AND NOT EXISTS (SELECT 1 FROM chunks k WHERE k.rid = m.rid))
-    + (SELECT count(*) FROM chunks k LEFT JOIN memories m ON m.rid = k.rid WHERE m.rid IS NULL OR m.status = 'deleted')"""
-KEYS = """SELECT count(*) FROM (SELECT 1 FROM memories WHERE status = 'active' AND superseded_by IS NULL AND subject_key IS NOT NULL
+    + (SELECT count(*) FROM memories m
+      WHERE m.status <> 'deleted' AND NOT EXISTS (SELECT 1 FROM chunks k WHERE k.rid = m.rid))
+    + (SELECT count(*) FROM chunks k LEFT JOIN memories m ON m.rid = k.rid
+      WHERE m.rid IS NULL OR m.status = 'deleted')"""
+KEYS = """SELECT count(*) FROM (SELECT 1 FROM memories
+    WHERE status = 'active' AND superseded_by IS NULL AND subject_key IS NOT NULL
     GROUP BY tenant, namespace, subject_key HAVING count(*) > 1)"""
 
 
 def _codes(n: int) -> str:
     return f"""SELECT count(*) FROM chunks k LEFT JOIN vectors_{n} v ON v.chunk_rid = k.chunk_rid
-        LEFT JOIN codes_{n} c ON c.chunk_rid = k.chunk_rid LEFT JOIN embed_queue q ON q.space = {n} AND q.chunk_rid = k.chunk_rid
+        LEFT JOIN codes_{n} c ON c.chunk_rid = k.chunk_rid
+        LEFT JOIN embed_queue q ON q.space = {n} AND q.chunk_rid = k.chunk_rid
         WHERE (v.chunk_rid IS NULL AND q.chunk_rid IS NULL) OR (v.chunk_rid IS NULL) <> (c.chunk_rid IS NULL)"""
 
 
@@ -122,12 +129,12 @@ def _deep(view: SqliteView, zero: Any) -> list[Check]:
         zero("relations", ORPHANS, "relations without both memories", "warn"),
         zero(
             "aliases",
-            "SELECT count(*) FROM aliases a LEFT JOIN memories m ON m.tenant = a.tenant AND m.id = a.id WHERE m.rid IS NULL",
+            NAMELESS,
             "aliases of nothing",
         ),
         zero(
             "json",
-            "SELECT count(*) FROM memories WHERE NOT (json_valid(tags) AND json_valid(source) AND json_valid(metadata))",
+            "SELECT count(*) FROM memories WHERE NOT (json_valid(tags) AND json_valid(metadata))",
             "rows",
         ),
         zero(
@@ -153,13 +160,16 @@ def _deep(view: SqliteView, zero: Any) -> list[Check]:
     return result
 
 
-VERSIONS = """SELECT count(*) FROM memories m LEFT JOIN (SELECT tenant, id, count(*) n, min(version) low, max(version) high
+VERSIONS = """SELECT count(*) FROM memories m
+    LEFT JOIN (SELECT tenant, id, count(*) n, min(version) low, max(version) high
     FROM memory_versions GROUP BY 1, 2) v ON v.tenant = m.tenant AND v.id = m.id
     WHERE v.id IS NOT NULL AND (v.high <> m.version - 1 OR v.n <> v.high - v.low + 1)"""
 DANGLING = """SELECT count(*) FROM memories m LEFT JOIN memories h ON h.tenant = m.tenant AND h.id = m.superseded_by
     WHERE m.superseded_by IS NOT NULL AND h.rid IS NULL"""
 ORPHANS = """SELECT count(*) FROM relations r LEFT JOIN memories a ON a.tenant = r.tenant AND a.id = r.src
     LEFT JOIN memories b ON b.tenant = r.tenant AND b.id = r.dst WHERE a.rid IS NULL OR b.rid IS NULL"""
+NAMELESS = """SELECT count(*) FROM aliases a LEFT JOIN memories m ON m.tenant = a.tenant AND m.id = a.id
+    WHERE m.rid IS NULL"""
 TAGS = """SELECT abs((SELECT count(*) FROM memory_tags) -
     (SELECT ifnull(sum(json_array_length(tags)), 0) FROM memories WHERE status <> 'deleted'))"""
 
@@ -176,6 +186,8 @@ def scrub(connection: Connection) -> None:
     """Merge the full-text segments into one each: only then are the words of deleted rows gone from the file."""
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     connection.execute("INSERT INTO grams (grams) VALUES ('optimize')")
+    connection.execute("DELETE FROM tag_counts WHERE n <= 0")
+    connection.execute("DELETE FROM speakers WHERE name NOT IN (SELECT speaker FROM word_tf WHERE speaker IS NOT NULL)")
     connection.pragma("secure_delete", "fast")
 
 

@@ -1,7 +1,8 @@
 """Nearest vectors of one embedding space: 1-bit codes in memory, exact scores from the file.
 
-The codes of all chunks stand word by word (`words[w, i]` = 64 bits of chunk i). A scan counts differing bits over the rows that
-the filter leaves, keeps the best few hundred, and only these are read and scored exactly. Small sets are scored exactly at once.
+The codes of all chunks stand word by word (`words[w, i]` = 64 bits of chunk i). A scan counts differing bits over the
+rows that the filter leaves, keeps the best few hundred, and only these are read and scored exactly. Small sets are
+scored exactly at once.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class Codes:
                 self.dead[self.first[rid] : self.first[rid] + self.count[rid]] = True
                 self.count[rid] = 0
         listed = f"[{','.join(map(str, rids))}]"
-        sql = f"""SELECT c.chunk_rid, c.rid, c.code FROM chunks k JOIN codes_{self.number} c ON c.chunk_rid = k.chunk_rid
+        sql = f"""SELECT c.chunk_rid, c.rid, c.code
+            FROM chunks k JOIN codes_{self.number} c ON c.chunk_rid = k.chunk_rid
             WHERE k.rid IN (SELECT value FROM json_each(?)) ORDER BY k.rid, k.chunk_rid"""
         with self._lock:
             start = self.size

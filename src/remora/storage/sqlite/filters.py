@@ -1,4 +1,4 @@
-"""`Where` as SQL: which view to read and what else must hold. The rule of visibility itself stands in `live_memories`."""
+"""`Where` as SQL: which view to read, and what else must hold. What is visible is said in `live_memories` alone."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class HistoryReads:
         found: list[tuple[Memory, int, int | None, str]] = [
             (from_row(row), row[-2], None, row[-1]) for row in self.connection.execute(head, (self.tenant, memory_id))
         ]
-        sql = """SELECT row, tx_from, tx_to, op_id FROM memory_versions WHERE tenant = ? AND id = ? ORDER BY version DESC"""
+        sql = """SELECT row, tx_from, tx_to, op_id FROM memory_versions
+            WHERE tenant = ? AND id = ? ORDER BY version DESC"""
         for row, tx_from, tx_to, op_id in self.connection.execute(sql, (self.tenant, memory_id)):
             found.append((from_json(row), tx_from, tx_to, op_id))
         return found
@@ -144,8 +145,9 @@ class HistoryReads:
             AND EXISTS (SELECT 1 FROM live_memories m WHERE m.tenant = r.tenant AND m.id = r.src)
             AND EXISTS (SELECT 1 FROM live_memories m WHERE m.tenant = r.tenant AND m.id = r.dst)"""
         )
-        sql = f"""SELECT r.row FROM relations r WHERE r.tenant = :tenant AND (r.src IN (SELECT value FROM json_each(:ids))
-            OR r.dst IN (SELECT value FROM json_each(:ids))){live} ORDER BY r.id"""
+        sql = f"""SELECT r.row FROM relations r WHERE r.tenant = :tenant
+            AND (r.src IN (SELECT value FROM json_each(:ids)) OR r.dst IN (SELECT value FROM json_each(:ids))){live}
+            ORDER BY r.id"""
         values = {"tenant": self.tenant, "ids": dump(list(ids))}
         found = [as_relation(row) for (row,) in self.connection.execute(sql, values)]
         return [edge for edge in found if not types or edge.type in types]

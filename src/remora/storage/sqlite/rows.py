@@ -136,7 +136,8 @@ class RowReads:
             clauses, values = [*clauses, "t.tenant = ?", "t.tag = ?"], [*values, self.tenant, where.tags[0]]
             if after is not None:
                 clauses, values = [*clauses, "t.created_at <= ?"], [*values, after[0]]
-        sql = f"SELECT m.{order}_at, m.id, m.rid FROM {table} WHERE {' AND '.join(clauses)} ORDER BY {first} DESC, m.id DESC"
+        sql = f"""SELECT m.{order}_at, m.id, m.rid FROM {table} WHERE {" AND ".join(clauses)}
+            ORDER BY {first} DESC, m.id DESC"""
         return iter(self.connection.execute(sql, tuple(values)))
 
     def count(self, where: Where) -> int:

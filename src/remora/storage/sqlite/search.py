@@ -1,7 +1,7 @@
 """Full text, substrings and vectors, always inside the filter.
 
-`SearchIndex` is what one process keeps in memory of a store; it follows the `changes` table, so that writes of other processes are
-seen by the next search.
+`SearchIndex` is what one process keeps in memory of a store; it follows the `changes` table, so that writes of other
+processes are seen by the next search.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class SearchReads(RowReads):
         return [int(rid) for rid in np.flatnonzero(self._mask(where))[::-1][:limit]]
 
     def lexical(self, terms: Sequence[str], where: Where, limit: int = 200) -> Sequence[LexicalHit]:
-        """The rows that fit the terms best, by the index's own rank; common terms propose none where rarer ones exist."""
+        """The rows that fit the terms best; common terms propose none where rarer ones exist."""
         stats = self.term_stats(list(dict.fromkeys(terms)))
         known = sorted((count, term) for term, count in stats.df.items() if count)[:MOST_TERMS]
         if not known:
@@ -311,7 +311,8 @@ class SearchReads(RowReads):
         else:
             clauses.append("m.rid > (SELECT max(rid) FROM memories) - ?")
             values.append(NEWEST)
-        sql = f"SELECT m.id FROM {table} WHERE {' AND '.join(clauses)} ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?"
+        sql = f"""SELECT m.id FROM {table} WHERE {" AND ".join(clauses)}
+            ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?"""
         return [row[0] for row in self.connection.execute(sql, (*values, limit, offset))]
 
     def nearest(self, vector: Vector, space: str, where: Where, limit: int = 100) -> Sequence[tuple[int, float]]:
@@ -327,7 +328,8 @@ class SearchReads(RowReads):
         row = self.connection.execute("SELECT n, dim FROM spaces WHERE id = ?", (space,)).fetchone()
         if row is None:
             return np.empty((0, 0), np.float32)
-        sql = f"""SELECT v.e FROM memories m JOIN chunks k ON k.rid = m.rid JOIN vectors_{row[0]} v ON v.chunk_rid = k.chunk_rid
+        sql = f"""SELECT v.e FROM memories m JOIN chunks k ON k.rid = m.rid
+            JOIN vectors_{row[0]} v ON v.chunk_rid = k.chunk_rid
             WHERE m.tenant = ? AND m.id = ? ORDER BY k.no"""
         blobs = [e for (e,) in self.connection.execute(sql, (self.tenant, memory_id))]
         return np.frombuffer(b"".join(blobs), "<f2").reshape(-1, row[1]).astype(np.float32)

@@ -65,7 +65,8 @@ def take_unembedded(connection: Connection, tenant: str, space_id: str, limit: i
         WHERE s.id = ? AND m.tenant = ? AND q.not_before <= ? LIMIT ?"""
     rows: list[Any] = connection.execute(sql, (space_id, tenant, now, limit)).fetchall()
     connection.executemany(
-        "UPDATE embed_queue SET tries = tries + 1, not_before = ? + (1 << min(tries, 6)) * ? WHERE space = ? AND chunk_rid = ?",
+        """UPDATE embed_queue SET tries = tries + 1, not_before = ? + (1 << min(tries, 6)) * ?
+            WHERE space = ? AND chunk_rid = ?""",
         [(now, RETRY_US, space, chunk) for chunk, *_, space in rows],
     )
     return [
