@@ -19,8 +19,8 @@ from remora import Memory
 
 LETTERS, DIGITS, HEX = "ABCDEFGHJKLMNPQRSTUVWXYZ", "0123456789", "0123456789abcdef"
 WORDS = (
-    "build server order invoice customer payment cache queue login report deploy review ticket sensor pump valve meeting "
-    "contract parcel device backup release session window driver index filter budget travel garden kitchen recipe"
+    "build server order invoice customer payment cache queue login report deploy review ticket sensor pump valve"
+    "meeting contract parcel device backup release session window driver index filter budget travel garden recipe"
 ).split()
 QUESTIONS = (
     "what do we know about {}?",
@@ -48,7 +48,8 @@ def code(rng: random.Random) -> str:
 
 
 def sentence(rng: random.Random, name: str) -> str:
-    return f"{' '.join(rng.choices(WORDS, k=rng.randint(4, 10)))} {name} {' '.join(rng.choices(WORDS, k=rng.randint(2, 8)))}"
+    before, after = rng.choices(WORDS, k=rng.randint(4, 10)), rng.choices(WORDS, k=rng.randint(2, 8))
+    return " ".join([*before, name, *after])
 
 
 def main() -> int:

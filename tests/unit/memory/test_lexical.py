@@ -3,7 +3,18 @@ import math
 import numpy as np
 import pytest
 
-from remora.memory.lexical import K1, B, TermGroup, coverage, gram_shares, idf, idf_cosine, score_rows, trigrams
+from remora.memory.lexical import (
+    K1,
+    B,
+    TermGroup,
+    coverage,
+    gram_shares,
+    idf,
+    idf_cosine,
+    score_rows,
+    telling_grams,
+    trigrams,
+)
 from remora.memory.words import index_row
 from remora.model.search import TermStats
 
@@ -75,3 +86,18 @@ def test_idf_cosine():
     alike = idf_cosine(["limit", "is"], ["limit"], stats)
     assert math.isclose(alike, 1.0, abs_tol=0.01)
     assert np.isfinite(alike)
+
+
+def test_trigrams_that_are_spread_over_a_long_text_are_no_word():
+    text = " ".join(f"{gram}x filler words between them" for gram in trigrams("education"))
+    assert gram_shares(["education"], [text], {}, 10)[0] == 0.0
+
+
+def test_every_text_that_holds_enough_of_a_word_has_a_telling_trigram():
+    word = "kubernetes"
+    telling = telling_grams(word, {gram: 100 - number for number, gram in enumerate(trigrams(word))})
+    assert len(telling) < len(trigrams(word))
+    for start in range(len(word)):
+        for end in range(start + 3, len(word) + 1):
+            if gram_shares([word], [word[start:end]], {}, 10)[0]:
+                assert any(gram in word[start:end] for gram in telling)
