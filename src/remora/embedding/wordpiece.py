@@ -83,10 +83,6 @@ class WordPiece:
                 break
         return [*tokens[:limit], self.sep]
 
-    def count(self, text: str) -> int:
-        """How many tokens the text has, without the two special ones."""
-        return sum(len(self._pieces(part)) for word in _normalise(text).split() for part in _split(word))
-
     def _pieces(self, word: str) -> tuple[int, ...]:
         found = self._words.get(word)
         if found is None:

@@ -31,6 +31,7 @@ Mode = Literal["hybrid", "semantic", "lexical"]
 
 PROPOSED, KEPT = 200, 100  # rows the full-text index proposes; candidates of one channel
 FALL_BACK_BELOW, FALL_BACK_WORD = 3, 5
+LEAST_SHOWN_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def _reasons(
         reasons.append(f"{place} {by_words} (bm25 {found.lexical.bm25[at]:.1f}): {', '.join(list(words)[:8])}")
     if not math.isnan(found.cosines[at]):
         reasons.append(f"meaning {by_meaning} (cosine {found.cosines[at]:.2f})")
-    if found.grams[at] > 0:
+    if found.grams[at] >= LEAST_SHOWN_SHARE:
         reasons.append(f"letters {found.grams[at]:.2f}")
     if row[relevance.FEATURES.index("speaker")]:
         reasons.append(f"speaker {found.facts[at].speaker}")

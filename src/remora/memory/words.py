@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # Raised whenever `prepare` would give other tokens for a stored text: the index is then rebuilt in the background.
 PREP_VERSION = 1
 LONGEST_WORD = 64
-BODY, CTX, KEY, TAGS, TITLE = range(5)
-COLUMNS = ("body", "ctx", "key", "tags", "title")
+BODY, CTX, KEY, TAGS, TITLE = range(5)  # the columns of the index
 
 STEMMERS = {
     "da": "danish",
