@@ -18,21 +18,48 @@ from remora.memory.api import ACTOR
 from remora.model.search import EVERYTHING
 
 TEXTS = [
-    "rate limit is 100", "the rate limit is now 200", "rate limit is 100", "timeout is 10 s", "timeout is 20 s",
-    "we use Postgres for billing", "billing moved to MySQL instead", "FOO=1", "foo=1", "likes dark mode", "likes light mode",
-    "the deploy runs on Friday", "the deploy does not run on Friday",
-]  # fmt: skip
+    "rate limit is 100",
+    "the rate limit is now 200",
+    "rate limit is 100",
+    "timeout is 10 s",
+    "timeout is 20 s",
+    "we use Postgres for billing",
+    "billing moved to MySQL instead",
+    "FOO=1",
+    "foo=1",
+    "likes dark mode",
+    "likes light mode",
+    "the deploy runs on Friday",
+    "the deploy does not run on Friday",
+]
 KEYS = [None, None, "user.theme", "app.limit"]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["store", "store", "store", "turn", "update", "forget", "archive", "restore", "connect", "undo", "retag",
-                         "rename", "resolve", "many", "version"]),
+        st.sampled_from(
+            [
+                "store",
+                "store",
+                "store",
+                "turn",
+                "update",
+                "forget",
+                "archive",
+                "restore",
+                "connect",
+                "undo",
+                "retag",
+                "rename",
+                "resolve",
+                "many",
+                "version",
+            ]
+        ),
         st.integers(0, 12),
         st.integers(0, 12),
     ),
     min_size=1,
     max_size=14,
-)  # fmt: skip
+)
 
 
 async def do(memory: AsyncMemory, step: tuple[str, int, int], ids: list[str]) -> None:
@@ -94,7 +121,9 @@ def test_undoing_everything_leaves_nothing(steps: list[tuple[str, int, int]]) ->
             ops = await memory.engine.store.read(lambda view: view.ops(limit=100_000))
             for batch in dict.fromkeys(op.batch_id for op in reversed(history_of(ops))):
                 await history.undo(memory.engine, ACTOR, batch)
-            left = await memory.engine.store.read(lambda view: (view.ids(EVERYTHING), view.conflicts(), view.tags(EVERYTHING)))
+            left = await memory.engine.store.read(
+                lambda view: (view.ids(EVERYTHING), view.conflicts(), view.tags(EVERYTHING))
+            )
             assert left == ([], [], {})
             assert await failures(memory) == []
 

@@ -14,6 +14,7 @@ from remora.memory import browse, care, conflicts, connect, forget, history, rec
 from remora.memory.engine import Engine, Settings
 from remora.memory.filters import Filters, Moment, moment
 from remora.memory.filters import where as as_where
+from remora.memory.merge import Remember
 from remora.memory.opening import close_engine, open_engine
 from remora.memory.recall import Query, Recalled
 from remora.memory.records import MemoryRecord, Records, StoreResult, record
@@ -143,7 +144,7 @@ class AsyncMemory:
             raise Invalid(f"item {first['index']}: {first['message']}; nothing was stored", code=first["code"])
         return [StoreResult.of(one) for one in stored if one is not None]
 
-    def _request(self, content: Any, **given: Any) -> remember.Remember:
+    def _request(self, content: Any, **given: Any) -> Remember:
         source: dict[str, Any] = {**(given.pop("provenance", None) or {}), "kind": given.pop("source", "manual")}
         for name, field in (("conversation_id", "conversation_id"), ("session_id", "session_id"), ("turn", "turn"),
                             ("author", "author"), ("agent", "agent_id")):  # fmt: skip
@@ -154,10 +155,10 @@ class AsyncMemory:
                 given[name] = moment(self.engine, given[name])
         supersedes = given.pop("supersedes", None) or ()
         given["supersedes"] = (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-        known = remember.Remember.__dataclass_fields__
+        known = Remember.__dataclass_fields__
         if unknown := set(given) - set(known):
             raise Invalid(f"unknown arguments: {', '.join(sorted(unknown))}", code="unknown_argument")
-        return remember.Remember(content=content, source=source, **given)
+        return Remember(content=content, source=source, **given)
 
     async def update(
         self,

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from remora.memory.filters import to_datetime
+from remora.memory.merge import Stored
 from remora.memory.recall import Hit, Recalled
-from remora.memory.remember import Stored
 from remora.model.memory import Memory
 
 T = TypeVar("T")

@@ -2,72 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from remora.errors import Invalid, NotFound
+from remora.errors import Invalid
 from remora.memory import gate, normalise
 from remora.memory.dedup import Likeness, is_duplicate, neighbours
 from remora.memory.engine import Engine
+from remora.memory.merge import Outcome, Remember, Stored, merge, relate, supersede_named, upsert
 from remora.memory.modes import permit
 from remora.memory.ontology import STREAMED
 from remora.memory.supersede import judge
 from remora.memory.words import language
 from remora.memory.writing import Planner, write
-from remora.model.graph import DIRECTED, SYMMETRIC, Conflict
-from remora.model.memory import TRUST_ORDER, Memory, Sensitivity, Status, Trust, content_hash, new_id
+from remora.model.graph import Conflict
+from remora.model.memory import TRUST_ORDER, Memory, Status, Trust, content_hash, new_id
 from remora.model.ops import Actor
 from remora.storage.protocol import Vector
 
 FUTURE_US = 300_000_000
-Outcome = Literal["created", "merged", "updated", "superseded", "pending", "suppressed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
-    """What a caller asks to be stored."""
-
-    content: Any
-    kind: str | None = None
-    tags: Any = None
-    importance: float | None = None
-    subject_key: str | None = None
-    namespace: str | None = None
-    scope: str | None = None
-    valid_from: int | None = None
-    valid_to: int | None = None
-    expires_at: int | None = None
-    ttl: str | float | None = None
-    pinned: bool = False
-    sensitivity: Sensitivity = "normal"
-    triggers: Sequence[Mapping[str, Any]] = ()
-    metadata: Mapping[str, Any] | None = None
-    source: Mapping[str, Any] = field(default_factory=dict)
-    idempotency_key: str | None = None
-    supersedes: Sequence[str] = ()
-    related: Sequence[Mapping[str, Any]] = ()
-    restore_deleted: bool = False
-    dedup: Literal["auto", "off"] = "auto"
-    trust: Trust | None = None
-    automatic: bool = False  # nobody asked for it: index, harvest, hooks, imports
-    created_at: int | None = None
-    document: tuple[str, int, int | None] | None = None  # (document id, chunk number, page)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    status: Outcome
-    memory: Memory
-    op_id: str
-    warnings: tuple[str, ...] = ()
-    similar: tuple[tuple[str, float, str], ...] = ()  # (id, similarity, preview)
-    superseded: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.memory.id
 
 
 def draft(engine: Engine, request: Remember, actor: Actor) -> tuple[Memory, tuple[str, ...]]:
@@ -254,10 +208,10 @@ def place(
     if memory.subject_key is not None:
         held = view.by_key(memory.namespace, memory.subject_key, memory.status)
         if held is not None:
-            return _upsert(planner, held, memory, request)
+            return upsert(planner, held, memory, request)
     twin = _twin(planner, memory)
     if twin is not None:
-        return _merge(planner, twin, memory, request)
+        return merge(planner, twin, memory, request)
     if request.automatic and (grave := view.tombstone(memory.content_hash, memory.namespace)) is not None:
         if not request.restore_deleted:
             return Stored(status="suppressed", memory=grave, op_id="")
@@ -274,7 +228,7 @@ def place(
     if duplicate is not None:
         held = view.get(duplicate.memory.id)
         if held is not None and held.superseded_by is None and held.status == "active":
-            return _merge(planner, held, memory, request, wording=memory.content)
+            return merge(planner, held, memory, request, wording=memory.content)
     return _create(engine, planner, request, memory, near)
 
 
@@ -300,7 +254,7 @@ def _create(engine: Engine, planner: Planner, request: Remember, memory: Memory,
     created = planner.put("create", None, memory)
     assert isinstance(created, Memory)
     op_id = planner.last_op
-    superseded = _supersede_named(planner, request, memory)
+    superseded = supersede_named(planner, request, memory)
     conflicts: list[str] = []
     similar: list[tuple[str, float, str]] = []
     for likeness in near:
@@ -318,25 +272,12 @@ def _create(engine: Engine, planner: Planner, request: Remember, memory: Memory,
             conflicts.append(_dispute(planner, memory, likeness, kind))
         elif verdict != "none":
             similar.append((old.id, round(likeness.similarity, 3), old.content[:80]))
-    _relate(planner, request, memory)
+    relate(planner, request, memory)
     status: Outcome = "pending" if memory.status == "pending" else "superseded" if superseded else "created"
     return Stored(
         status=status, memory=planner.view.get(memory.id) or memory, op_id=op_id, similar=tuple(similar[:5]),
         superseded=tuple(superseded), conflicts=tuple(conflicts),
     )  # fmt: skip
-
-
-def _supersede_named(planner: Planner, request: Remember, memory: Memory) -> list[str]:
-    """What the caller says it replaces."""
-    found: list[str] = []
-    for old_id in request.supersedes:
-        old = planner.view.get(old_id)
-        if old is None or old.status == "deleted":
-            raise NotFound(f"no memory {old_id} to supersede")
-        if old.id != memory.id:
-            planner.update("supersede", old, touched=False, superseded_by=memory.id)
-            found.append(old.id)
-    return found
 
 
 def _dispute(
@@ -354,101 +295,3 @@ def _dispute(
             old.id, memory.id, "contradicts", symmetric=True, reasons=("contradiction",), origin="extraction"
         )
     return conflict.id
-
-
-def _relate(planner: Planner, request: Remember, memory: Memory) -> None:
-    for link in request.related:
-        other, kind = planner.view.get(str(link["id"])), str(link.get("type", "related"))
-        if other is None or other.status == "deleted":
-            raise NotFound(f"no memory {link['id']} to relate to")
-        if kind not in (*DIRECTED, *SYMMETRIC):
-            raise Invalid(
-                f'unknown relation "{kind}"', code="unknown_relation", hint=", ".join((*DIRECTED, *SYMMETRIC))
-            )
-        if other.id != memory.id:
-            planner.relate(memory.id, other.id, kind, symmetric=kind in SYMMETRIC)
-
-
-def _upsert(planner: Planner, held: Memory, memory: Memory, request: Remember) -> Stored:
-    """The key is taken: the same memory says something new, or is confirmed."""
-    if held.content_hash == memory.content_hash:
-        return _merge(planner, held, memory, request)
-    fields = _given(held, memory, request)
-    planner_row = planner.update(
-        "update", held, content=memory.content, content_hash=memory.content_hash, lang=memory.lang, **fields
-    )
-    superseded = _supersede_named(planner, request, planner_row)
-    status: Outcome = "pending" if held.status == "pending" else "updated"
-    return Stored(status=status, memory=planner_row, op_id=planner.last_op, superseded=tuple(superseded))
-
-
-def _given(held: Memory, memory: Memory, request: Remember) -> dict[str, Any]:
-    """What an update takes over from the caller: tags are united, the rest is taken when it was given."""
-    fields: dict[str, Any] = {
-        "tags": tuple(dict.fromkeys((*held.tags, *memory.tags))),
-        "metadata": {**held.metadata, **memory.metadata},
-        "trust": max(held.trust, memory.trust, key=TRUST_ORDER.index),
-    }
-    if request.kind:
-        fields |= {
-            "kind": memory.kind,
-            "base_kind": memory.base_kind,
-            "requested_kind": memory.requested_kind,
-            "kind_defaulted": False,
-        }
-    for name in ("importance", "scope", "valid_from", "valid_to"):
-        if getattr(request, name) is not None:
-            fields[name] = getattr(memory, name)
-    if memory.expires_at is not None:
-        fields["expires_at"] = memory.expires_at
-    if request.pinned:
-        fields["pinned"] = True
-    return fields
-
-
-def _merge(planner: Planner, held: Memory, memory: Memory, request: Remember, wording: str | None = None) -> Stored:
-    """The same statement again: tags united, confirmed once more, brought back when it was out of sight."""
-    fields: dict[str, Any] = {
-        "tags": tuple(dict.fromkeys((*held.tags, *memory.tags))),
-        "metadata": {**memory.metadata, **held.metadata},
-        "importance": max(held.importance, memory.importance) if request.importance is not None else held.importance,
-        "confirmations": held.confirmations + 1,
-        "last_confirmed_at": planner.now,
-        "pinned": held.pinned or memory.pinned,
-        "subject_key": held.subject_key or memory.subject_key,
-    }
-    if held.valid_from is not None and memory.valid_from is not None:
-        fields["valid_from"] = min(held.valid_from, memory.valid_from)
-    if held.valid_to is not None:
-        fields["valid_to"] = memory.valid_to and max(held.valid_to, memory.valid_to)
-    if held.expires_at is not None:
-        fields["expires_at"] = memory.expires_at and max(held.expires_at, memory.expires_at)
-    if memory.status == "active" and held.status in ("archived", "pending"):
-        fields |= {"status": "active", "archived_at": None}
-    if memory.status == "active" and held.superseded_by is not None:
-        _turn_around(planner, held)
-        held = planner.view.get(held.id) or held
-        fields["superseded_by"] = None
-    touched = any(
-        fields[name] != getattr(held, name) for name in ("tags", "metadata", "importance", "subject_key", "pinned")
-    )
-    row = planner.update("merge", held, touched=touched, reason=wording, **fields)
-    superseded = _supersede_named(planner, request, row)
-    _relate(planner, request, row)
-    status: Outcome = "pending" if row.status == "pending" else "merged"
-    return Stored(status=status, memory=row, op_id=planner.last_op, superseded=tuple(superseded))
-
-
-def _turn_around(planner: Planner, old: Memory) -> None:
-    """A was replaced by B and is said again: A is the head now, B points to it."""
-    head, seen = old, {old.id}
-    while head.superseded_by is not None and head.superseded_by not in seen:
-        seen.add(head.superseded_by)
-        following = planner.view.get(head.superseded_by)
-        if following is None:
-            return
-        head = following
-    if head.id != old.id:
-        # The pointer of the old row goes first: a chain is never a circle, not even inside the batch.
-        planner.update("supersede", old, touched=False, superseded_by=None)
-        planner.update("supersede", head, touched=False, superseded_by=old.id)

@@ -10,8 +10,9 @@ from remora.errors import Invalid, NotFound, VersionConflict
 from remora.memory import gate, normalise
 from remora.memory.engine import Engine
 from remora.memory.identify import find
+from remora.memory.merge import Remember, Stored
 from remora.memory.modes import permit
-from remora.memory.remember import Remember, Stored, draft, place
+from remora.memory.remember import draft, place
 from remora.memory.words import language
 from remora.memory.writing import Planner, write
 from remora.model.memory import Memory, content_hash, new_id

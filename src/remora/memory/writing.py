@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from remora.errors import VersionConflict
+from remora.memory.context import LARGEST_GAP_US, PREVIOUS_TURNS
 from remora.memory.indexing import entries, entry, followers
 from remora.model.graph import Conflict, Relation
 from remora.model.memory import Memory, new_id
@@ -176,9 +177,8 @@ class Planner:
             gone = after.status == "deleted"
             if not gone and (original is None or original.status == "deleted" or _index_differs(original, after)):
                 indexed.append(id_)
-            if after.conversation is not None and (
-                id_ in indexed or original is None or original.status != after.status
-            ):
+            spoken = after.conversation is not None or (original is not None and original.conversation is not None)
+            if spoken and (id_ in indexed or original is None or _standing(original) != _standing(after)):
                 touched.append((original, after))
         made = entries(self.view, self.overlay.changed, indexed)
         last = {change.after.id: at for at, change in enumerate(self.changes)}
@@ -199,12 +199,15 @@ class Planner:
             for turn in followers(self.view, before, after):
                 if turn.id not in self.overlay.changed:
                     found[turn.id] = turn
-        from remora.memory.context import LARGEST_GAP_US, PREVIOUS_TURNS
-
         return tuple(
             (turn.id, entry(turn, self.view.previous_turns(turn, PREVIOUS_TURNS, LARGEST_GAP_US)))
             for turn in found.values()
         )
+
+
+def _standing(turn: Memory) -> tuple[str, str | None]:
+    """Whether its words belong into the context of the turns after it."""
+    return turn.status, turn.superseded_by
 
 
 def _index_differs(before: Memory, after: Memory) -> bool:

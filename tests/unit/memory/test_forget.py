@@ -42,7 +42,9 @@ async def test_archived_is_kept_out_of_sight(memory: AsyncMemory) -> None:
 
 
 async def test_a_purge_leaves_no_word_in_the_file(memory: AsyncMemory, tmp_path: Path) -> None:
-    first = await memory.store("the secret word is abracadabraxyz", conversation_id="c", turn=1, tags="tagabracadabraxyz")
+    first = await memory.store(
+        "the secret word is abracadabraxyz", conversation_id="c", turn=1, tags="tagabracadabraxyz"
+    )
     second = await memory.store("what did you say?", conversation_id="c", turn=2)
     await memory.update(first, metadata={"hint": "abracadabraxyz"}, reason="abracadabraxyz")
     assert second in [hit.id for hit in await memory.recall("abracadabraxyz")], "found by its context"

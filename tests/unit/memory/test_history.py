@@ -82,7 +82,10 @@ async def test_blame_names_the_operation_of_each_sentence(memory: AsyncMemory) -
     id_ = await memory.store("Alpha is first.")
     await memory.update(id_, content="Alpha is first. Beta is second.")
     lines = await history.blame(memory.engine, id_)
-    assert [(text, op.kind) for text, op in lines if op] == [("Alpha is first.", "create"), ("Beta is second.", "update")]
+    assert [(text, op.kind) for text, op in lines if op] == [
+        ("Alpha is first.", "create"),
+        ("Beta is second.", "update"),
+    ]
 
 
 async def test_history_follows_what_replaced_it(memory: AsyncMemory) -> None:

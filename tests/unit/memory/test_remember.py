@@ -8,7 +8,7 @@ import pytest
 from remora import AsyncMemory
 from remora.errors import Invalid, NotFound, SecretFound
 from remora.memory import remember
-from remora.memory.remember import Remember
+from remora.memory.merge import Remember
 from remora.model.ops import Actor
 
 AGENT = Actor(door="mcp", agent="helper", session="s1", user=False)
@@ -55,7 +55,10 @@ async def test_corrections_are_never_refused(memory: AsyncMemory, old: str, new:
     [
         ("Memory number 5: the billing limit was changed", "Memory number 6: the billing limit was changed"),
         ("ticket ABC-123 was moved to the next sprint", "ticket ABC-124 was moved to the next sprint"),
-        ("on host db-1 swap is now 8 GB of 64 GB with 12 users", "on host db-1 swap is now 9 GB of 32 GB with 40 users"),
+        (
+            "on host db-1 swap is now 8 GB of 64 GB with 12 users",
+            "on host db-1 swap is now 9 GB of 32 GB with 40 users",
+        ),
     ],
 )
 async def test_other_things_of_the_same_form_are_left_alone(memory: AsyncMemory, old: str, new: str) -> None:
@@ -130,7 +133,9 @@ async def test_items_of_one_batch_see_each_other(memory: AsyncMemory) -> None:
         ({"content": "x", "wobble": 1}, "unknown_argument"),
     ],
 )
-async def test_bad_input_has_a_name_and_leaves_nothing(memory: AsyncMemory, given: dict[str, object], code: str) -> None:
+async def test_bad_input_has_a_name_and_leaves_nothing(
+    memory: AsyncMemory, given: dict[str, object], code: str
+) -> None:
     with pytest.raises(Invalid) as refused:
         await memory.store(**given)  # type: ignore[arg-type]
     assert refused.value.code == code

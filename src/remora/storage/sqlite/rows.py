@@ -232,7 +232,9 @@ class RowReads:
         place = (turn if isinstance(turn, (int, float)) else None, memory.created_at, memory.id)
         sign, order = ("<", "DESC") if before else (">", "ASC")
         # NULL turns compare as lower than all, and among themselves by time.
-        sql = f"""SELECT {SELECT} FROM live_memories m WHERE m.tenant = ? AND m.conversation = ? AND m.namespace = ?
+        # Whether a turn has expired is left out: what is indexed must not depend on the clock.
+        sql = f"""SELECT {SELECT} FROM memories m WHERE m.tenant = ? AND m.conversation = ? AND m.namespace = ?
+            AND m.status = 'active' AND m.superseded_by IS NULL
             AND (ifnull(m.turn, -1e300), m.created_at, m.id) {sign} (ifnull(?, -1e300), ?, ?)
             AND abs(m.created_at - ?) <= ? AND (m.session IS NULL OR ? IS NULL OR m.session = ?)
             ORDER BY m.turn {order}, m.created_at {order}, m.id {order} LIMIT ?"""
