@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 APPLICATION_ID = 0x52454D31  # "REM1"
 OLDEST_SQLITE = (3, 51, 3)
 BUSY_MS = 30_000
+MAPPED = 2_147_418_112  # bytes of the file read in place, the most that SQLite allows; shared with all processes
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCAL_FUSE = ("fuseblk", "fuse.lxcfs", "fuse.ext4")
 NETWORK_TYPES = (
@@ -121,7 +122,7 @@ def connect(
             ("recursive_triggers", 0),
             ("cache_size", -32768 if role == "writer" else -8192),
             ("temp_store", 2),
-            ("mmap_size", 0 if network or os.name == "nt" else 268_435_456),
+            ("mmap_size", 0 if network or os.name == "nt" else MAPPED),
         ):
             _set(connection, name, value)
         if role == "writer":

@@ -94,7 +94,9 @@ class SearchIndex:
         """Only what a snapshot saw that is as new as this index: an older one may have read former states."""
         with self._lock:
             if seq == self._seq:
-                if len(kept) + len(found) > KEPT_ROWS:
+                # In a large store the same rows seldom come again.
+                most = KEPT_ROWS if self.catalog.size <= 4 * KEPT_ROWS else KEPT_ROWS // 6
+                if len(kept) + len(found) > most:
                     kept.clear()
                 kept.update(found)
 
@@ -268,11 +270,12 @@ class SearchReads(RowReads):
         return [kept[row] for row in rows]
 
     def context_hashes(self, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
-        """What is indexed of these memories: the mark of the context, and the term vector."""
+        """What is indexed of these memories: the mark of the context, and the term vector. Whole entries only."""
         sql = """SELECT m.id, w.ctx_hash, w.tf FROM memories m JOIN word_tf w ON w.rid = m.rid
             JOIN words_docsize d ON d.id = m.rid JOIN grams_docsize g ON g.id = m.rid
-            WHERE m.tenant = ? AND m.id IN (SELECT value FROM json_each(?))"""
-        found = self.connection.execute(sql, (self.tenant, dump(list(ids))))
+            WHERE m.tenant = ? AND m.id IN (SELECT value FROM json_each(?))
+              AND EXISTS (SELECT 1 FROM chunks k WHERE k.rid = m.rid)"""
+        found: Any = self.connection.execute(sql, (self.tenant, dump(list(ids))))
         return {id_: (mark, tf) for id_, mark, tf in found}
 
     def grams(self, trigrams: Sequence[str], where: Where, limit: int = 200) -> Sequence[int]:

@@ -50,7 +50,7 @@ def test_the_scan_finds_what_exact_search_finds(connection: Connection, monkeypa
     assert [rid for rid, _ in index.nearest(connection, query, mask, 10)] == exact
     monkeypatch.setattr(module, "EXACT_BELOW", 0)
     monkeypatch.setattr(module, "EXACT_FROM_FILE", 0)
-    monkeypatch.setattr(module, "OVERSAMPLE", 100)
+    monkeypatch.setattr(module, "RESCORED_PER_HIT", 100)
     fresh = Codes(1, DIM)
     fresh.load(connection)
     assert len(set(exact) & {rid for rid, _ in fresh.nearest(connection, query, mask, 10)}) >= 9
