@@ -1,0 +1,1 @@
+"""Where things are kept."""

@@ -1,0 +1,1 @@
+"""SQLite, through apsw: its own current version on every system."""

@@ -1,0 +1,105 @@
+"""The composition root: opens everything in one exit stack and hands each part only what it needs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+from remora.config.load import Loaded, Paths
+from remora.config.watch import Reload, Watcher
+from remora.doors.mcp.tools import RemoraTool
+from remora.gateway.children import Children
+from remora.gateway.engine import Gateway, Parts
+from remora.gateway.pipeline import Pipeline
+from remora.gateway.session import LOCAL_USER, Principal, Session
+from remora.operations import gateway as _gateway_operations  # noqa: F401 - registers them
+from remora.operations.registry import Context
+from remora.storage.sqlite.state import StateDb
+from remora.telemetry.logs import UpstreamLog
+from remora.telemetry.metrics import Metrics
+from remora.telemetry.tracing import Tracer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class App:
+    gateway: Gateway
+    state: StateDb
+    metrics: Metrics
+    paths: Paths
+
+    def context(self, session: Session | None = None, principal: Principal = LOCAL_USER) -> Context:
+        return Context(self.gateway, self.state, self.paths, session.principal if session else principal, session)
+
+    async def reloaded(self, change: Reload) -> None:
+        """Take up an edited config file; a broken one changes nothing."""
+        for problem in change.problems:
+            log.error("config.toml: %s", problem)
+        if change.needs_restart:
+            log.warning("needs a restart: %s", ", ".join(change.needs_restart))
+        if not change.problems:
+            await self.gateway.apply(change.loaded)
+
+
+@contextlib.asynccontextmanager
+async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str, ...] = ()) -> AsyncIterator[App]:
+    """Everything up and running; closed in reverse order at the end."""
+    paths = loaded.paths
+    paths.create()
+    async with contextlib.AsyncExitStack() as stack:
+        state = StateDb(paths.state_db)
+        stack.push_async_callback(state.close)
+        metrics = Metrics(state, loaded.config.observability)
+        stack.push_async_callback(metrics.close)
+        children = Children(paths.run / "upstreams.json")
+        await children.end_orphans()
+        stack.push_async_callback(children.close)
+        tracer = Tracer(loaded.config.observability)
+        stack.callback(tracer.close)
+        pipeline = Pipeline((), loaded.config.pipeline.time_limit_ms)
+        parts = Parts(
+            environ=environ,
+            manifests=state.manifests,
+            metrics=metrics,
+            tracer=tracer,
+            pipeline=pipeline,
+            children=children,
+            stderr_of=lambda name: UpstreamLog(paths.logs, name).write,
+            screen=_is_clean,
+            own_urls=own_urls,
+        )
+        gateway = Gateway(loaded, parts)
+        app = App(gateway, state, metrics, paths)
+        gateway.serve_own(RemoraTool(lambda front: app.context(front.session)))
+        stack.push_async_callback(gateway.close)
+        await gateway.start()
+        yield app
+
+
+def _is_clean(text: str) -> bool:
+    from remora.privacy.injection import is_clean
+
+    return is_clean(text)
+
+
+def watcher(app: App, read: Callable[[], Loaded]) -> Watcher:
+    return Watcher(app.gateway.loaded, read, app.reloaded)
+
+
+def new_token(paths: Paths) -> str:
+    """The local login: made once, readable by its owner alone."""
+    from remora.config.files import write_private
+
+    file = paths.run / "token"
+    try:
+        if token := file.read_text().strip():
+            return token
+    except OSError:
+        pass
+    token = secrets.token_urlsafe(32)
+    write_private(file, token)
+    return token

@@ -1,0 +1,1 @@
+"""Configuration: one model, one file, environment over it, reloaded while running."""

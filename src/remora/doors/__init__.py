@@ -1,0 +1,1 @@
+"""Where users and agents come in. Every door asks the same operations."""

@@ -1,0 +1,1 @@
+"""The HTTP door: who may enter, and what stands behind it."""

@@ -1,0 +1,1 @@
+"""MCP towards agents: stdio and streamable HTTP in front of one gateway."""

@@ -1,0 +1,1 @@
+"""The gateway: one connection in front of any number of MCP servers. Read pipeline.py first."""

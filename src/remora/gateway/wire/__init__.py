@@ -1,0 +1,1 @@
+"""How bytes become messages: the only package that knows JSON-RPC framing, pipes and HTTP transports."""

@@ -1,0 +1,1 @@
+"""What the gateway counts, traces and logs about itself."""

@@ -1,0 +1,3 @@
+from tests.support.fixtures import control, home
+
+__all__ = ["control", "home"]
