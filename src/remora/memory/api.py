@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, cast
 
+from remora.config.load import home_dir
 from remora.errors import ForkError, Invalid, StorageUnavailable
 from remora.memory import browse, care, conflicts, connect, forget, history, recall, remember, revise, sessions
 from remora.memory.engine import Engine, Settings
@@ -66,7 +67,7 @@ class RecallOptions(Filters, total=False):
 
 def default_path() -> Path:
     """Where the configured store lies."""
-    return Path("~/.remora/memory.db").expanduser()
+    return home_dir() / "memory.db"
 
 
 class AsyncMemory:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from remora.memory.ontology import Ontology
 from remora.model.memory import now_us
+from remora.privacy import secrets
+from remora.privacy.findings import redact_with
 
 if TYPE_CHECKING:
     from remora.embedding.embedder import Embedder
@@ -24,8 +26,12 @@ class Redactor(Protocol):
     def __call__(self, text: str) -> tuple[str, list[str]]: ...
 
 
-def nothing_secret(text: str) -> tuple[str, list[str]]:
-    return text, []
+def secrets_replaced(text: str) -> tuple[str, list[str]]:
+    """By the detector that the whole product uses."""
+    findings = secrets.scan(text)
+    if not findings:
+        return text, []
+    return redact_with(secrets.find_secrets, text, "[REDACTED:{}]".format), [found.kind for found in findings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,7 @@ class Engine:
     embedder: Embedder | None = None
     indexer: Indexer | None = None
     model: RecallModel | None = None
-    redact: Redactor = nothing_secret
+    redact: Redactor = secrets_replaced
     now: Callable[[], int] = now_us
     # Sessions with a mode of their own, and those that leave no trace.
     modes: dict[str, Mode] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from remora.errors import Invalid
 from remora.memory import normalise, timeparse
 from remora.memory.engine import Engine
-from remora.memory.timegrammar import zone_of
+from remora.memory.timezone import zone_of
 from remora.model.memory import TRUST_ORDER, Status, Trust
 from remora.model.search import Where
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remora.memory.care import bring_up_to_date
-from remora.memory.engine import Engine, Redactor, Settings, nothing_secret
+from remora.memory.engine import Engine, Redactor, Settings, secrets_replaced
 from remora.memory.indexer import Indexer
 from remora.memory.ontology import Ontology
 from remora.memory.relevance import load_model
@@ -28,7 +28,7 @@ async def open_engine(
     store = SqliteStore.open(path, tenant=tenant, allow_network=allow_network_fs, durable=durable)
     engine = Engine(
         store=store, settings=settings, ontology=Ontology(settings.custom_types), embedder=encoder,
-        redact=redact or nothing_secret, model=load_model()[0],
+        redact=redact or secrets_replaced, model=load_model()[0],
     )  # fmt: skip
     try:
         if store.writable:

@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import cast
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from remora.errors import Invalid
 from remora.memory.timepatterns import POINTS, RANGES
 from remora.memory.timewords import NUMBERS, PARTS, SEASONS, SHORT_DAYS, SHORT_MONTHS, UNITS
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    zone: tzinfo
-    locales: tuple[str, ...] = ("en", "de")
-    date_order: str = "mdy"
-    week_start: int = 0
-    southern: bool = False
+from remora.memory.timezone import Rules, zone_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +18,6 @@ class Span:
     start: datetime | None
     end: datetime | None
     grain: str
-
-
-def zone_of(name: str | None) -> tzinfo:
-    """An IANA name, ±hh:mm, or the system's zone."""
-    if name is None:
-        return datetime.now().astimezone().tzinfo or UTC
-    if name.upper() in ("Z", "UTC"):
-        return UTC
-    if found := re.fullmatch(r"([+-])(\d{2}):?(\d{2})", name):
-        offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-        return timezone(offset if found[1] == "+" else -offset)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as cause:
-        raise Invalid(
-            f'"{name}" is not a time zone', code="bad_zone", hint="for example Europe/Berlin or +02:00"
-        ) from cause
 
 
 class Grammar:
@@ -225,10 +198,9 @@ class Grammar:
         return self.month(self.today.year - (month > self.today.month), month)
 
     def month_name(self, found: re.Match[str]) -> Span:
-        return self.named(_month(found[2]), found[3]) if found[1] is None else self.last_month(found)
-
-    def last_month(self, found: re.Match[str]) -> Span:
         month = _month(found[2])
+        if found[1] is None:
+            return self.named(month, found[3])
         passed = month < self.today.month
         return (
             self.month(self.today.year - (0 if passed else 1), month)

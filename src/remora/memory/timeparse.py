@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remora.errors import Invalid
-from remora.memory.timegrammar import Grammar, Rules, Span, zone_of
+from remora.memory.timegrammar import Grammar, Span
 from remora.memory.timewords import SHORT_DAYS, SHORT_MONTHS, in_english
+from remora.memory.timezone import Rules, zone_of
 
 if TYPE_CHECKING:
     from remora.memory.engine import Settings

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from remora.errors import Invalid
-from remora.memory.timegrammar import Rules
 from remora.memory.timeparse import find, parse
+from remora.memory.timezone import Rules
 
 # expression | start | end, as clocks on the wall show them, at 15:30 on Wednesday, 18 March 2026
 ROWS = [

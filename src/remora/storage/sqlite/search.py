@@ -25,8 +25,7 @@ from remora.storage.sqlite.rows import RowReads, dump
 
 COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
 POSTINGS = 40_000  # rows that the terms of one query may propose together, the rarest term first
-NEWEST = 50_000
-MOST_TERMS = 64
+NEWEST, MOST_TERMS = 50_000, 64
 DF_SECONDS = 60.0
 MASKS = 16
 KEPT_ROWS, KEPT_LETTERS = 12_000, 1_000
@@ -190,11 +189,8 @@ class SearchReads(RowReads):
 
     def namespaces(self) -> dict[str, int]:
         """Every namespace with rows, and how many of them are live."""
-        counts = self.live_counts()
+        counts = self.index.catalog.live_counts(self.tenant, self.now)
         return {name: counts.get(name, 0) for name in self.namespace_names()}
-
-    def live_counts(self) -> dict[str, int]:
-        return self.index.catalog.live_counts(self.tenant, self.now)
 
     def term_stats(self, terms: Sequence[str], *, grams: bool = False) -> TermStats:
         row = self.connection.execute(
@@ -338,7 +334,11 @@ class SearchReads(RowReads):
         return np.frombuffer(b"".join(blobs), "<f2").reshape(-1, row[1]).astype(np.float32)
 
     def speakers(self, namespaces: Sequence[str] | None) -> frozenset[str]:
-        return frozenset(self._named("SELECT name FROM speakers WHERE tenant = ?", namespaces))
+        sql, values = "SELECT name FROM speakers WHERE tenant = ?", [self.tenant]
+        if namespaces is not None:
+            sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
+            values += namespaces
+        return frozenset(row[0] for row in self.connection.execute(sql, tuple(values)))
 
     def languages(self, namespaces: Sequence[str] | None) -> dict[str, int]:
         sql, values = "SELECT lang, sum(rows) FROM languages WHERE tenant = ?", [self.tenant]
@@ -346,13 +346,6 @@ class SearchReads(RowReads):
             sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
             values += namespaces
         return dict(self.connection.execute(f"{sql} GROUP BY lang HAVING sum(rows) > 0", tuple(values)))
-
-    def _named(self, sql: str, namespaces: Sequence[str] | None) -> Sequence[Any]:
-        values = [self.tenant]
-        if namespaces is not None:
-            sql += f" AND namespace IN ({', '.join('?' * len(namespaces))})"
-            values += namespaces
-        return [row[0] for row in self.connection.execute(sql, tuple(values))]
 
     def spaces(self) -> Sequence[Space]:
         sql = "SELECT id, dim, label, canaries, active FROM spaces ORDER BY n"
@@ -362,7 +355,7 @@ class SearchReads(RowReads):
         ]
 
     def covered(self, space: str) -> tuple[int, int]:
-        """Chunks that have their vector in the space, and chunks in all."""
+        """Chunks that have their vector in the space, and all chunks."""
         row = self.connection.execute("SELECT n FROM spaces WHERE id = ?", (space,)).fetchone()
         total = self.connection.execute("SELECT count(*) FROM chunks").fetchone()[0]  # type: ignore[index]
         if row is None:
@@ -371,8 +364,9 @@ class SearchReads(RowReads):
         return total - waiting, total
 
     def meta(self, key: str) -> str | None:
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
+        return next(
+            (value for (value,) in self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,))), None
+        )
 
 
 def _best(scores: NDArray[np.float32], found: Sequence[Rids], limit: int) -> Sequence[int]:

@@ -4,12 +4,11 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from remora import AsyncMemory
-from remora.errors import Invalid, NotFound, WrongFormat
+from remora.errors import WrongFormat
 
 CREATED = 1_700_000_000.25
 
@@ -39,20 +38,6 @@ def mms_database(path: Path) -> None:
         db.execute("INSERT INTO memory_graph VALUES ('h4', 'h1', .7, '[\"semantic\"]', '{}', ?, 'fixes')", (CREATED,))
         db.execute("INSERT INTO memory_graph VALUES ('h1', 'h4', .5, '[]', '{}', ?, 'related')", (CREATED,))
         db.execute("INSERT INTO memory_graph VALUES ('h1', 'zz', .5, '[]', '{}', ?, 'related')", (CREATED,))
-
-
-def memento_database(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("""CREATE TABLE memories (id TEXT PRIMARY KEY, kind TEXT NOT NULL, content TEXT NOT NULL, subject_key TEXT,
-            importance REAL, source TEXT, metadata TEXT, created_at TEXT, updated_at TEXT, archived_at TEXT, embedding BLOB)""")
-        for id_, content, key, archived in (
-            ("01KVF2CKW772AAAAAAAAAAAAA1", "prefers dark mode", "user.theme", None),
-            ("01KVF2CKW772AAAAAAAAAAAAA2", "an old note", None, "2025-02-01T00:00:00Z"),
-        ):
-            db.execute(
-                "INSERT INTO memories VALUES (?, 'fact', ?, ?, .8, 'manual', '{\"a\": 1}', '2025-01-01T10:00:00Z', ?, ?, x'00')",
-                (id_, content, key, "2025-01-02T10:00:00Z", archived),
-            )
 
 
 async def test_a_database_of_mcp_memory_service(memory: AsyncMemory, tmp_path: Path) -> None:
@@ -102,71 +87,6 @@ async def test_a_json_export_of_mcp_memory_service(memory: AsyncMemory, tmp_path
     path.write_text(json.dumps({"export_metadata": {"total": 1}, "memories": [row]}))
     assert (await memory.import_(path))["new"] == 1
     assert (await memory.get("abc")).tags == ("a",)
-
-
-async def test_a_database_of_memento(memory: AsyncMemory, tmp_path: Path) -> None:
-    path = tmp_path / "memento.db"
-    memento_database(path)
-    report = await memory.import_(path)
-    assert (report["source"], report["new"]) == ("memento", 2)
-    row = await memory.get("01KVF2CKW772AAAAAAAAAAAAA1")
-    assert (row.subject_key, row.importance, row.source, row.metadata) == ("user.theme", 0.8, "manual", {"a": 1})
-    assert row.updated_at.isoformat() == "2025-01-02T10:00:00+00:00"
-    archived = await memory.get("01KVF2CKW772AAAAAAAAAAAAA2")
-    assert archived.status == "archived"
-    assert (await memory.import_(path))["new"] == 0
-
-
-async def test_lines_of_memento(memory: AsyncMemory, tmp_path: Path) -> None:
-    path = tmp_path / "memento.jsonl"
-    rows: list[dict[str, Any]] = [
-        {"id": "x1", "content": "one", "kind": "lesson"},
-        {"id": "x2", "content": " ", "kind": "fact"},
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    report = await memory.import_(path)
-    assert (report["new"], report["warnings"]) == (1, {"left out: content is empty": 1})
-    assert (await memory.get("x1")).kind == "lesson"
-
-
-async def test_what_was_deleted_here_stays_away(memory: AsyncMemory, tmp_path: Path) -> None:
-    await memory.forget(await memory.store("one"))
-    path = tmp_path / "memento.jsonl"
-    path.write_text(json.dumps({"id": "x1", "content": "one", "kind": "lesson"}))
-    assert (await memory.import_(path))["suppressed"] == 1
-
-
-async def test_a_taken_key_is_left_to_its_owner(memory: AsyncMemory, tmp_path: Path) -> None:
-    await memory.store("light", subject_key="user.theme")
-    path = tmp_path / "memento.db"
-    memento_database(path)
-    assert (await memory.import_(path))["key_taken"] == 1
-    assert (await memory.browse("user."))[0].content == "light"
-
-
-async def test_broken_files_are_refused(memory: AsyncMemory, tmp_path: Path) -> None:
-    await memory.store("one")
-    whole = tmp_path / "whole.jsonl.gz"
-    assert await memory.export(whole) == 1
-    plain = tmp_path / "plain.jsonl"
-    await memory.export(plain)
-    lines = plain.read_text().splitlines()
-    for name, text, code in (
-        ("cut.jsonl", "\n".join(lines[:-1]), "truncated"),
-        ("changed.jsonl", plain.read_text().replace("one", "two"), "truncated"),
-        ("garbage.txt", "hello", "bad_format"),
-        ("other.json", '{"a": 1}', "bad_format"),
-    ):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(Invalid) as refused:
-            await memory.import_(tmp_path / name)
-        assert refused.value.code == code
-    with contextlib.closing(sqlite3.connect(tmp_path / "odd.db")) as db, db:
-        db.execute("CREATE TABLE t (x)")
-    with pytest.raises(Invalid, match="has tables t"):
-        await memory.import_(tmp_path / "odd.db")
-    with pytest.raises(NotFound):
-        await memory.import_(tmp_path / "nothing")
 
 
 async def test_another_programs_database_is_no_store(tmp_path: Path) -> None:
