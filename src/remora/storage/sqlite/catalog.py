@@ -56,10 +56,7 @@ class Catalog:
         self.size = 0
         self.bounds.clear()
         self._resize(int(top[0]) + 16_384)  # type: ignore[index]
-        # The grouping may spill into a file: kept in memory it would cost more than all that stays.
-        connection.pragma("temp_store", 1)
         self._read(connection, "", ())
-        connection.pragma("temp_store", 2)
 
     def update(self, connection: Connection, rids: Sequence[int]) -> None:
         """Read these rows anew."""

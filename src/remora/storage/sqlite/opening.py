@@ -121,7 +121,8 @@ def connect(
             ("trusted_schema", 0),
             ("recursive_triggers", 0),
             ("cache_size", -32768 if role == "writer" else -8192),
-            ("temp_store", 2),
+            # What a reader sorts may spill into a file: the catalog of a million rows is sorted once, at start.
+            ("temp_store", 2 if role == "writer" else 1),
             ("mmap_size", 0 if network or os.name == "nt" else MAPPED),
         ):
             _set(connection, name, value)
