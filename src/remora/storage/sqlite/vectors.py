@@ -33,7 +33,7 @@ def add_space(connection: Connection, space: Space, now: int) -> None:
     )
     n = connection.last_insert_rowid()
     connection.execute(
-        f"CREATE TABLE vectors_{n} (chunk_rid INTEGER PRIMARY KEY, hash TEXT NOT NULL, e BLOB NOT NULL) STRICT"
+        f"CREATE TABLE vectors_{n} (chunk_rid INTEGER PRIMARY KEY, e BLOB NOT NULL) STRICT"
     )
     connection.execute(
         f"CREATE TABLE codes_{n} (chunk_rid INTEGER PRIMARY KEY, rid INTEGER NOT NULL, code BLOB NOT NULL) STRICT"
@@ -94,7 +94,7 @@ def put(connection: Connection, space_id: str, rows: Sequence[Prepared], now: in
         ).fetchone()
         if held is None:
             continue
-        connection.execute(f"INSERT OR REPLACE INTO vectors_{n} VALUES (?, ?, ?)", (row.chunk, row.hash, row.e))
+        connection.execute(f"INSERT OR REPLACE INTO vectors_{n} VALUES (?, ?)", (row.chunk, row.e))
         connection.execute(f"INSERT OR REPLACE INTO codes_{n} VALUES (?, ?, ?)", (row.chunk, held[0], row.code))
         connection.execute("DELETE FROM embed_queue WHERE space = ? AND chunk_rid = ?", (n, row.chunk))
         changed[held[0]] = None

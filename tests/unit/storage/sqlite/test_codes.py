@@ -14,7 +14,7 @@ DIM = 96
 @pytest.fixture
 def connection() -> Connection:
     opened = Connection(":memory:")
-    opened.execute("CREATE TABLE vectors_1 (chunk_rid INTEGER PRIMARY KEY, hash TEXT, e BLOB)")
+    opened.execute("CREATE TABLE vectors_1 (chunk_rid INTEGER PRIMARY KEY, e BLOB)")
     opened.execute("CREATE TABLE codes_1 (chunk_rid INTEGER PRIMARY KEY, rid INTEGER, code BLOB)")
     opened.execute("CREATE TABLE chunks (chunk_rid INTEGER PRIMARY KEY, rid INTEGER, no INTEGER)")
     return opened
@@ -23,7 +23,7 @@ def connection() -> Connection:
 def put(connection: Connection, rids: list[int], vectors: np.ndarray, first: int = 1) -> None:
     chunks = list(range(first, first + len(rids)))
     for rid, row in zip(rids, prepared([(chunk, "h") for chunk in chunks], vectors), strict=True):
-        connection.execute("INSERT INTO vectors_1 VALUES (?, 'h', ?)", (row.chunk, row.e))
+        connection.execute("INSERT INTO vectors_1 VALUES (?, ?)", (row.chunk, row.e))
         connection.execute("INSERT INTO codes_1 VALUES (?, ?, ?)", (row.chunk, rid, row.code))
         connection.execute("INSERT INTO chunks VALUES (?, ?, 0)", (row.chunk, rid))
 
