@@ -1,7 +1,7 @@
 """Does an acknowledged write survive: processes are killed while they write, then every acknowledged id is looked for.
 
-    python bench/memory_durability.py --rounds 100 --processes 4
-    python bench/memory_durability.py --writers 4 --transactions 1000
+python bench/memory_durability.py --rounds 100 --processes 4
+python bench/memory_durability.py --writers 4 --transactions 1000
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def transactions(path: str, count: int, seed: int, errors: multiprocessing.Queue
     for number in range(count):
         try:
             memory.store(f"writer {seed} row {number}", tags=[f"w{seed}"], dedup="off")
-        except Exception as cause:
+        except Exception as cause:  # noqa: BLE001  whatever goes wrong is what this bench is looking for
             errors.put(f"{seed}/{number}: {cause!r}")
     memory.close()
 
@@ -76,7 +76,8 @@ def killed_rounds(folder: Path, rounds: int, processes: int) -> tuple[int, int, 
         with Memory(path, embedder="none") as memory:
             here = {record.id for record in memory.list(1_000_000, include_superseded=True)}
             missing += len(known - here)
-            failed += [f"round {number}: {check}" for check in memory.verify(deep=number == rounds - 1) if check[0] == "FAIL"]
+            checks = memory.verify(deep=number == rounds - 1)
+            failed += [f"round {number}: {check}" for check in checks if check[0] == "FAIL"]
     return len(known), missing, failed
 
 
@@ -113,7 +114,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="remora-durable-") as folder:
         if given.rounds:
             known, missing, failed = killed_rounds(Path(folder), given.rounds, given.processes)
-            print(f"{given.rounds} rounds of kill -9, {given.processes} processes: {known} acknowledged, {missing} missing, {failed or 'sound'}")
+            print(f"{given.rounds} rounds of kill -9, {given.processes} processes:", end=" ")
+            print(f"{known} acknowledged, {missing} missing, {failed or 'sound'}")
             bad |= bool(missing or failed)
         if given.writers:
             rows, rate, errors = contended(Path(folder), given.writers, given.transactions)

@@ -54,8 +54,8 @@ def memory(texts: Texts, at: int) -> Memory:
     content = f"{' '.join(texts.sentence())} code-{at:07d}"
     kind = KINDS[at % len(KINDS)]
     return Memory(
-        id=new_id(), content=content, content_hash=content_hash(content), namespace=f"project-{at % 27}", kind=kind, base_kind=kind,
-        created_at=now_us(), updated_at=now_us(), tags=(f"team-{at % 10}",), lang="en",
+        id=new_id(), content=content, content_hash=content_hash(content), namespace=f"project-{at % 27}",
+        kind=kind, base_kind=kind, created_at=now_us(), updated_at=now_us(), tags=(f"team-{at % 10}",), lang="en",
     )  # fmt: skip
 
 

@@ -125,7 +125,8 @@ class StoreContract(ABC):
 
     async def test_every_field_comes_back(self, tmp_path: Path) -> None:
         odd = a_memory(
-            "emoji \U0001f988, nul \ufffd, tab\t and 1 MB: " + "x" * 1_000_000, tags=("ünïcode", 'quo"te', "back\\slash"),
+            "emoji \U0001f988, nul \ufffd, tab\t and 1 MB: " + "x" * 1_000_000,
+            tags=("ünïcode", 'quo"te', "back\\slash"),
             metadata={"deep": [{"a": None, "b": 1.5, "c": "ß"}], "big": 2**53},
             source={"turn": 3, "conversation_id": "c"},
             triggers=({"type": "error", "value": "E1"},), importance=0.123456789, created_at=1, updated_at=2**52,

@@ -54,7 +54,7 @@ async def test_a_later_change_of_the_same_field_stands_in_the_way(memory: AsyncM
     await memory.update(id_, content="two")
     await memory.update(id_, importance=0.9)
     await memory.update(id_, content="three")
-    middle = [op for op in await memory.audit() if op.after.get("content") == "two"][0].op_id
+    middle = next(op for op in await memory.audit() if op.after.get("content") == "two").op_id
     with pytest.raises(UndoConflict, match="content"):
         await memory.undo(middle)
     await memory.undo(middle, force=True)

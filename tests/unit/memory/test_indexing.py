@@ -7,7 +7,8 @@ from remora.model.memory import Memory, content_hash, new_id
 
 def a_turn(text: str, **fields: object) -> Memory:
     given: dict[str, object] = {
-        "id": new_id(), "namespace": "global", "kind": "note", "base_kind": "observation", "created_at": 1, "updated_at": 1,
+        "id": new_id(), "namespace": "global", "kind": "note", "base_kind": "observation", "created_at": 1,
+        "updated_at": 1,
         "source": {"conversation_id": "c"}, "content": text, "content_hash": content_hash(text), **fields,
     }  # fmt: skip
     return Memory(**given)  # type: ignore[arg-type]

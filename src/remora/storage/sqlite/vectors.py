@@ -32,9 +32,7 @@ def add_space(connection: Connection, space: Space, now: int) -> None:
         (space.id, space.dim, space.label, space.canaries, int(first or space.active)),
     )
     n = connection.last_insert_rowid()
-    connection.execute(
-        f"CREATE TABLE vectors_{n} (chunk_rid INTEGER PRIMARY KEY, e BLOB NOT NULL) STRICT"
-    )
+    connection.execute(f"CREATE TABLE vectors_{n} (chunk_rid INTEGER PRIMARY KEY, e BLOB NOT NULL) STRICT")
     connection.execute(
         f"CREATE TABLE codes_{n} (chunk_rid INTEGER PRIMARY KEY, rid INTEGER NOT NULL, code BLOB NOT NULL) STRICT"
     )

@@ -11,14 +11,16 @@ from remora import AsyncMemory
 
 def memento_database(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("""CREATE TABLE memories (id TEXT PRIMARY KEY, kind TEXT NOT NULL, content TEXT NOT NULL, subject_key TEXT,
-            importance REAL, source TEXT, metadata TEXT, created_at TEXT, updated_at TEXT, archived_at TEXT, embedding BLOB)""")
+        db.execute("""CREATE TABLE memories (id TEXT PRIMARY KEY, kind TEXT NOT NULL, content TEXT NOT NULL,
+            subject_key TEXT, importance REAL, source TEXT, metadata TEXT, created_at TEXT, updated_at TEXT,
+            archived_at TEXT, embedding BLOB)""")
         for id_, content, key, archived in (
             ("01KVF2CKW772AAAAAAAAAAAAA1", "prefers dark mode", "user.theme", None),
             ("01KVF2CKW772AAAAAAAAAAAAA2", "an old note", None, "2025-02-01T00:00:00Z"),
         ):
             db.execute(
-                "INSERT INTO memories VALUES (?, 'fact', ?, ?, .8, 'manual', '{\"a\": 1}', '2025-01-01T10:00:00Z', ?, ?, x'00')",
+                """INSERT INTO memories
+                VALUES (?, 'fact', ?, ?, .8, 'manual', '{"a": 1}', '2025-01-01T10:00:00Z', ?, ?, x'00')""",
                 (id_, content, key, "2025-01-02T10:00:00Z", archived),
             )
 

@@ -39,8 +39,8 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
             await work
 
 
-async def test_a_forked_child_is_stopped_before_it_touches_the_file(tmp_path: Path) -> None:
-    store = SqliteStore.open(tmp_path / "memory.db")
+def in_a_child(store: SqliteStore) -> int:
+    """0 when the child was stopped."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -51,7 +51,12 @@ async def test_a_forked_child_is_stopped_before_it_touches_the_file(tmp_path: Pa
             code = 0
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+async def test_a_forked_child_is_stopped_before_it_touches_the_file(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "memory.db")
+    assert in_a_child(store) == 0
     await store.set_meta("still", "sound")
     await store.close()
 
