@@ -20,6 +20,8 @@ from remora.storage.sqlite.opening import Connection
 
 Vector = NDArray[np.float32]
 BLOCK = 131_072
+FAR = 9_999
+FILTERS = 8
 EXACT_BELOW = 20_000
 SMALL = 200  # not worth a place in the cache
 EXACT_FROM_FILE = 6_000  # so many are read once and kept; reading more costs more than the scan
@@ -43,6 +45,8 @@ class Codes:
         self.number = number
         self.dim = dim
         self.width = -(-dim // 64)
+        self._version = 0
+        self._filters: dict[int, tuple[Mask, tuple[int, int], Mask, int]] = {}
         self._lock = threading.Lock()  # of the vector cache; scans read arrays that only ever grow
         self.size = 0
         self.first = np.zeros(1024, np.int32)  # by rid: position of its first chunk
@@ -108,6 +112,7 @@ class Codes:
 
     def update(self, connection: Connection, rids: Sequence[int]) -> Codes:
         """Forget the chunks of these rows and read them anew; the answer is what to use from now on."""
+        self._version += 1
         for rid in rids:
             if rid < len(self.count) and self.count[rid]:
                 self.dead[self.first[rid] : self.first[rid] + self.count[rid]] = True
@@ -149,10 +154,7 @@ class Codes:
 
     def nearest(self, connection: Connection, vector: Vector, mask: Mask, limit: int) -> list[tuple[int, float]]:
         """The best rows and their cosine; `mask` says by rid which rows may be found."""
-        size = self.size
-        rid = self.rid[:size]
-        allowed = mask[np.minimum(rid, len(mask) - 1)] & (rid < len(mask)) & ~self.dead[:size]
-        n = int(np.count_nonzero(allowed))
+        allowed, n = self._allowed(mask)
         if n == 0:
             return []
         query = np.asarray(vector, np.float32)
@@ -171,26 +173,48 @@ class Codes:
             m *= 2
         return found
 
+    def _allowed(self, mask: Mask) -> tuple[Mask, int]:
+        """Which chunks the filter leaves, and how many; kept for the filters of the last queries."""
+        state = (self.size, self._version)
+        held = self._filters.get(id(mask))
+        if held is not None and held[0] is mask and held[1] == state:
+            return held[2], held[3]
+        rid = self.rid[: state[0]]
+        # Rows that came after the mask was made are not in it.
+        inside = (
+            mask if len(mask) > int(rid.max(initial=0)) else np.append(mask, np.zeros(int(rid.max()) + 1, np.bool_))
+        )
+        allowed = inside[rid] & ~self.dead[: state[0]]
+        n = int(np.count_nonzero(allowed))
+        with self._lock:
+            if len(self._filters) >= FILTERS:
+                self._filters.clear()
+            self._filters[id(mask)] = (mask, state, allowed, n)
+        return allowed, n
+
     def _cached(self, allowed: Mask, n: int) -> bool:
-        return n < EXACT_BELOW and bool((self.slot[: self.size][allowed] >= 0).all())
+        return n < EXACT_BELOW and bool((self.slot[: len(allowed)][allowed] >= 0).all())
 
     def _distances(self, code: NDArray[np.uint64], allowed: Mask) -> NDArray[np.uint16]:
-        size = self.size
+        size = len(allowed)
         distances = np.empty(size, np.uint16)
         buffer = np.empty(min(BLOCK, size), np.uint64)
-        bits = np.empty(len(buffer), np.uint8)
+        bits, sums = np.empty(len(buffer), np.uint8), np.empty(len(buffer), np.uint8)
         for start in range(0, size, BLOCK):
             end = min(start + BLOCK, size)
+            part, count, few = buffer[: end - start], bits[: end - start], sums[: end - start]
             total = distances[start:end]
-            part, count = buffer[: end - start], bits[: end - start]
             for word in range(self.width):
                 np.bitwise_xor(self.words[word, start:end], code[word], out=part)
-                np.bitwise_count(part, out=count)
-                if word:
-                    total += count
-                else:
-                    total[:] = count
-        distances[~allowed] = 9999
+                np.bitwise_count(part, out=few if word % 3 == 0 else count)
+                if word % 3:
+                    few += count  # three words differ in 192 bits at most: a byte holds that
+                if word == min(2, self.width - 1):
+                    total[:] = few
+                elif word % 3 == 2 or word == self.width - 1:
+                    total += few
+        if not allowed.all():
+            distances[~allowed] = FAR
         return distances
 
     def _exact(
@@ -279,10 +303,12 @@ class Codes:
 
 
 def _smallest(distances: NDArray[np.uint16], m: int) -> NDArray[np.intp]:
-    """Positions of the m smallest distances, by counting instead of sorting."""
-    counts = np.bincount(distances, minlength=1)
-    total = np.cumsum(counts)
-    threshold = int(np.searchsorted(total, m))
-    below = np.flatnonzero(distances < threshold)
-    ties = np.flatnonzero(distances == threshold)[: m - len(below)]
-    return np.concatenate([below, ties])
+    """Positions of the m smallest distances. A sample tells where they end, so that the rest is looked at once."""
+    step = max(1, len(distances) // 65_536)
+    limit = int(np.searchsorted(np.cumsum(np.bincount(distances[::step])), 1.2 * m / step + 1))
+    while True:
+        near = np.flatnonzero(distances <= limit)
+        if len(near) >= m or limit >= FAR:
+            break
+        limit = min(FAR, limit + max(2, limit // 16))
+    return near if len(near) <= m else near[np.argpartition(distances[near], m)[:m]]

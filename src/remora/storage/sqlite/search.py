@@ -24,7 +24,7 @@ from remora.storage.sqlite.opening import Connection
 from remora.storage.sqlite.rows import RowReads, dump
 
 COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
-POSTINGS = 40_000  # rows that the terms of one query may propose together, the rarest term first
+POSTINGS = 30_000  # rows that the terms of one query may propose together, the rarest term first
 NEWEST, MOST_TERMS = 50_000, 64
 DF_SECONDS = 60.0
 MASKS = 16
@@ -228,11 +228,11 @@ class SearchReads(RowReads):
         found: list[Rids] = []
         for count, term in chosen:
             idf = math.log(1 + (stats.rows - min(count, stats.rows) + 0.5) / (count + 0.5))
-            own = self._inside(self._rows(ANYWHERE, f"- ctx : {quote(term)}"), mask)
-            every = self._inside(self._rows(ANYWHERE, quote(term)), mask) if count > len(own) else own
+            own = self._rows(ANYWHERE, f"- ctx : {quote(term)}")
+            every = self._inside(self._rows(ANYWHERE, quote(term)) if count > len(own) else own, mask)
             norm = K1 * (1 - B + B * lengths[every] / max(stats.mean_length, 1.0))
             weight = np.full(len(every), CONTEXT_WEIGHT, np.float32)
-            weight[np.isin(every, own, assume_unique=True)] = 1.0
+            weight[np.isin(every, own, assume_unique=True, kind="sort") if count > len(own) else slice(None)] = 1.0
             scores[every] += idf * weight * (K1 + 1) / (weight + norm)
             found.append(every)
         return _best(scores, found, limit)
