@@ -14,12 +14,17 @@ from typing import Any
 from remora import __version__
 from remora.errors import Invalid, NotFound, StorageUnavailable
 from remora.memory.engine import Engine
+from remora.memory.forget import purge
 from remora.memory.indexing import entries
 from remora.memory.words import PREP_VERSION
-from remora.model.search import EVERYTHING, IndexEntry
+from remora.memory.writing import Planner, write
+from remora.model.memory import Memory
+from remora.model.ops import Actor
+from remora.model.search import EVERYTHING, IndexEntry, Where
 from remora.storage.protocol import View
 
 KEEP_DAYS, KEEP_MOST = 7, 10
+DAY_US = 86_400_000_000
 SLICE = 500
 _NAME = re.compile(r"memory_backup_(\d{8}_\d{6})(?:\.[a-z-]+)?\.db")
 
@@ -173,11 +178,32 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-async def purge_due(engine: Engine, days: int) -> list[str]:
-    """Tombstones that are old enough to be erased."""
-    if days < 0:
-        return []
-    before = engine.now() - days * 86_400_000_000
-    deleted = replace(EVERYTHING, statuses=("deleted",), time_field="updated", before=before)
-    found = await engine.store.read(lambda view: view.get_many(view.ids(deleted)))
-    return [memory.id for memory in found.values() if memory.content]
+async def sweep(engine: Engine, actor: Actor) -> dict[str, int]:
+    """What time does by itself: expired rows are archived, old proposals rejected, old tombstones erased."""
+    now, settings = engine.now(), engine.settings
+    everything = replace(EVERYTHING, namespaces=None)
+
+    def plan(planner: Planner) -> tuple[int, int]:
+        view = planner.view
+        expired = view.get_many(view.expired())
+        for memory in expired.values():
+            planner.update("archive", memory, touched=False, status="archived", archived_at=now)
+        before = now - settings.pending_days * DAY_US
+        waiting = _rows(view, replace(everything, statuses=("pending",), time_field="updated", before=before))
+        for memory in waiting:
+            planner.update("reject", memory, status="deleted", deleted_at=now)
+        return len(expired), len(waiting)
+
+    (expired, rejected), _ = await write(engine, actor, plan)
+    due: list[str] = []
+    if settings.purge_after_days >= 0:
+        before = now - settings.purge_after_days * DAY_US
+        graves = replace(everything, statuses=("deleted",), time_field="updated", before=before)
+        due = await engine.store.read(lambda view: [one.id for one in _rows(view, graves) if one.content])
+    if due:
+        await purge(engine, actor, due)
+    return {"expired": expired, "rejected": rejected, "purged": len(due)}
+
+
+def _rows(view: View, where: Where) -> list[Memory]:
+    return list(view.get_many(view.ids(where)).values())

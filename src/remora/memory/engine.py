@@ -48,6 +48,8 @@ class Settings:
     dedup_jaccard: float = 0.85
     auto_supersede: bool = True
     auto_resolve: bool = False
+    purge_after_days: int = 30  # deleted rows keep their text so long; -1 = for ever
+    pending_days: int = 30
     custom_types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zone: str | None = None
     locales: tuple[str, ...] = ("en", "de")

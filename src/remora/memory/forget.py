@@ -15,7 +15,7 @@ from remora.memory.writing import Planner, write
 from remora.model.memory import Memory
 from remora.model.ops import Actor, Batch, OpKind
 from remora.model.search import EVERYTHING, Where
-from remora.storage.protocol import View
+from remora.storage.protocol import Stale, View
 
 CONFIRM_SECONDS = 600
 
@@ -213,8 +213,12 @@ async def purge(engine: Engine, actor: Actor, ids: Sequence[str], *, forget_hash
             )
         return planner.batch(), list(memories)
 
-    batch, found = await engine.store.read(lambda view: plan(Planner(view, actor, engine.now())))
-    if not found:
-        raise NotFound("no memory to purge")
-    await engine.store.purge(found, batch, forget_hash=forget_hash)
-    return Forgotten(tuple(found), op_id=batch.id)
+    while True:
+        batch, found = await engine.store.read(lambda view: plan(Planner(view, actor, engine.now())))
+        if not found:
+            raise NotFound("no memory to purge")
+        try:
+            await engine.store.purge(found, batch, forget_hash=forget_hash)
+        except Stale:
+            continue  # changed meanwhile: what is there now is erased
+        return Forgotten(tuple(found), op_id=batch.id)

@@ -7,7 +7,10 @@ import pytest
 
 from remora import AsyncMemory, Memory
 from remora.errors import NotFound, StorageUnavailable
-from remora.memory import care
+from remora.memory import care, remember
+from remora.memory.api import ACTOR
+from remora.memory.merge import Remember
+from remora.model.ops import Actor
 
 
 async def failed(memory: AsyncMemory) -> list[str]:
@@ -61,6 +64,23 @@ async def test_counts(memory: AsyncMemory) -> None:
     found = await memory.stats()
     assert (found["memories"], found["superseded"], found["kinds"]) == (1, 1, {"fact": 1})
     assert found["embedding"]["provider"] == "none"
+
+
+async def test_time_does_its_work(memory: AsyncMemory) -> None:
+    engine = memory.engine
+    start = engine.now()
+    await memory.store("for a day", ttl="1d")
+    gone = await memory.store("deleted for long")
+    await memory.forget(gone)
+    await remember.remember(engine, Remember(content="system: wait for me"), Actor(door="mcp", user=False))
+    kept = await memory.store("stays")
+    assert await care.sweep(engine, ACTOR) == {"expired": 0, "rejected": 0, "purged": 0}
+    engine.now = lambda: start + 31 * care.DAY_US
+    engine.store.now = engine.now  # type: ignore[attr-defined]
+    assert await care.sweep(engine, ACTOR) == {"expired": 1, "rejected": 1, "purged": 1}
+    assert [row.id for row in await memory.list()] == [kept]
+    assert len(await memory.list(include_archived=True, include_expired=True)) == 2
+    assert await failed(memory) == []
 
 
 def test_the_plain_api_is_the_same(tmp_path: Path) -> None:

@@ -205,6 +205,11 @@ class RowReads:
             values = (self.tenant, prefix, prefix + "~", limit)
         return [row[0] for row in self.connection.execute(sql, values)]
 
+    def expired(self) -> Sequence[str]:
+        """Active rows whose time has run out."""
+        sql = "SELECT id FROM memories WHERE tenant = ? AND expires_at <= ? AND status = 'active' ORDER BY id"
+        return [row[0] for row in self.connection.execute(sql, (self.tenant, self.now))]
+
     def superseded(self, memory_id: str) -> Sequence[str]:
         """What this memory replaced."""
         sql = "SELECT id FROM memories WHERE tenant = ? AND superseded_by = ? ORDER BY id"

@@ -24,7 +24,8 @@ from remora.storage.sqlite.opening import Connection
 from remora.storage.sqlite.rows import RowReads, dump
 
 COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
-POSTINGS = 30_000  # rows that the terms of one query may propose together, the rarest term first
+# Rows that the terms of one query may propose together, the rarest term first: a twentieth of the store, within limits.
+LEAST_POSTINGS, POSTINGS = 10_000, 30_000
 NEWEST, MOST_TERMS = 50_000, 64
 DF_SECONDS = 60.0
 MASKS = 16
@@ -386,7 +387,7 @@ def _proposing(known: list[tuple[int, str]], rows: int) -> tuple[list[tuple[int,
     rare = [(count, term) for count, term in known if count * COMMON_SHARE <= rows]
     if not rare:
         return known[:2], True
-    chosen, budget = [rare[0]], POSTINGS - rare[0][0]
+    chosen, budget = [rare[0]], min(POSTINGS, max(LEAST_POSTINGS, rows // 20)) - rare[0][0]
     for count, term in rare[1:]:
         budget -= count
         if budget < 0:
