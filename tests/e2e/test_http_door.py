@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import stat
@@ -131,7 +132,7 @@ async def test_missed_events_are_replayed(home: Home, control: Control) -> None:
             await each.tools_with("up__echo")
         await control.tell("up", "add_tool", tool="first")
         await client.noted("notifications/tools/list_changed")
-        last = [event["id"] for event in client.events if "list_changed" in event.get("data", "")][-1]
+        last = [event["id"] for event in client.events.items if "list_changed" in event.get("data", "")][-1]
         client.standing.cancel()
         await control.tell("up", "add_prompt", prompt="second")
         await other.noted("notifications/prompts/list_changed")  # it has happened, and one of two did not see it
@@ -140,8 +141,40 @@ async def test_missed_events_are_replayed(home: Home, control: Control) -> None:
         assert client.standing_status == 200
         await client.noted("notifications/prompts/list_changed")
         assert len(client.notes("notifications/tools/list_changed")) == 1
-        ids = [event["id"] for event in client.events if event.get("id")]
+        ids = [event["id"] for event in client.events.items if event.get("id")]
         assert len(ids) == len(set(ids))
+
+
+async def test_an_answer_missed_by_a_lost_connection_is_replayed(home: Home, control: Control) -> None:
+    home.configure({"up": control.server("up")})
+    async with home.serve() as gateway, gateway.client() as client:
+        await client.open()
+        await client.tools_with("up__block")
+        identity = await client.send("tools/call", {"name": "up__block", "arguments": {}}, meta={"progressToken": 1})
+        await control.until("blocked")
+        last = (await client.events.until(lambda event: event.get("stream") == str(identity)))["id"]
+        exchange = client._exchanges[identity]
+        exchange.cancel()  # the connection is lost; nothing says that the call is not wanted any more
+        await asyncio.gather(exchange, return_exceptions=True)
+        await control.tell("up", "release")
+        assert text(await client.call("up__echo", {"text": "in between"})) == "in between"
+        await client.listen(last)
+        assert text((await client.answer(identity))["result"]) == "released"
+        assert not control.seen("cancelled")
+
+
+async def test_a_session_of_its_own_ends_with_its_front(home: Home, control: Control) -> None:
+    home.configure({"own": control.server("own", scope="session"), "all": control.server("all")})
+    async with home.serve() as gateway:
+        pids = []
+        for _ in range(2):
+            async with gateway.client() as client:
+                await client.open()
+                await client.tools_with("own__whoami", "all__whoami")
+                pids.append(json.loads(text(await client.call("own__whoami")))["pid"])
+            await control.ended(pids[-1])
+        assert pids[0] != pids[1]
+        assert len(control.seen("start", name="all")) == 1
 
 
 async def test_sessions_do_not_see_each_others_messages(home: Home, control: Control) -> None:

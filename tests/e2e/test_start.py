@@ -138,6 +138,19 @@ async def test_a_server_slow_to_answer_the_probe_is_understood(home: Home, contr
         assert text(await client.call("up__echo", {"text": "hi"})) == "hi"
 
 
+@pytest.mark.parametrize(("before", "after"), [("handshake", "modern"), ("modern", "handshake")])
+async def test_a_server_may_change_its_era_between_runs(home: Home, control: Control, before: str, after: str) -> None:
+    """What was found out last time is tried first, and found out anew when it no longer fits."""
+    start = home.folder / "start.sh"
+    home.configure({"up": {"command": "sh", "args": [str(start)]}})
+    for era in (before, after, after):
+        server = control.server("up", "--era", era)
+        start.write_text(f"exec {shlex.join([server['command'], *server['args']])}\n")
+        async with front(home, "stdio-handshake") as client:
+            await client.tools_with("up__echo")
+            assert text(await client.call("up__echo", {"text": era})) == era
+
+
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])
 async def test_an_older_server_is_downgraded_to(home: Home, control: Control, version: str) -> None:
     home.configure({"up": control.server("up", "--version", version)})

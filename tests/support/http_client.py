@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 from tests.support.client import Client, Message
+from tests.support.inbox import Inbox
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 ACCEPT = "application/json, text/event-stream"
@@ -37,7 +38,7 @@ async def sse_events(response: httpx2.Response) -> AsyncIterator[dict[str, str]]
 
 
 class HttpClient(Client):
-    """`responses` lists (method, status, headers) of each exchange; `events` every SSE event seen, with its id."""
+    """`responses` lists (method, status, headers) of each exchange; `events` every SSE event and its request."""
 
     def __init__(
         self, url: str, token: str | None = None, *, headers: Mapping[str, str] | None = None, **options: Any
@@ -46,7 +47,7 @@ class HttpClient(Client):
         self.url, self.session = url, ""
         self.headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})}
         self.responses: list[tuple[str, int, httpx2.Headers]] = []
-        self.events: list[dict[str, str]] = []
+        self.events = Inbox()
         self.param_headers: dict[str, str] = {}  # sent as Mcp-Param-* with modern calls
         self._exchanges: dict[Any, asyncio.Task[None]] = {}
 
@@ -98,7 +99,7 @@ class HttpClient(Client):
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             last = ""
             async for event in sse_events(response):
-                self.events.append(event)
+                self.events.add({**event, "stream": str(identity)})
                 last = event.get("id", last)
                 if event.get("data"):
                     self.receive(json.loads(event["data"]))

@@ -77,7 +77,8 @@ class HttpUpstream:
     """`token`: anything but this bearer is refused with 401. `sse`: answer calls by event streams (else JSON).
 
     `trouble` maps a method to a list of what happens to its next requests: a status, "cut" (read, then cut off),
-    "obey and cut" (carried out, answer cut off). `deprecated`: only HTTP+SSE at /sse, a POST there is refused.
+    "obey and cut" (carried out, answer cut off), "pass" (nothing). `deprecated`: only HTTP+SSE at /sse, a POST
+    there is refused.
     """
 
     def __init__(self, name: str, *given: str, token: str = "", sse: bool = True, deprecated: bool = False) -> None:

@@ -93,6 +93,12 @@ async def strict(call: Call, arguments: Message) -> Message:
     return said(json.dumps(arguments))
 
 
+@tool(**takes(_context_query="integer"))
+async def own_query(call: Call, arguments: Message) -> Message:
+    """Has an argument of its own by the name that the gateway uses."""
+    return said(json.dumps(arguments))
+
+
 @tool(
     inputSchema={
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -208,6 +214,7 @@ async def ask_roots(call: Call, arguments: Message) -> Message:
 @tool()
 async def block(call: Call, arguments: Message) -> Message:
     """Runs until the order `release` (or a cancellation) comes."""
+    call.progress(progress=0)
     call.server.report("blocked", id=call.identity, arguments=arguments)
     await call.server.released.wait()
     return said("released")

@@ -109,8 +109,8 @@ def to_front(result: Params, method: str, upstream_modern: bool, caller: Caller)
     if upstream_modern == caller.modern:
         return result
     if caller.modern:
-        made = {**result, "resultType": result.get("resultType", "complete")}
-        return {**made, "ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else made
+        extra = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+        return jsonrpc.with_members(result, {"resultType": "complete", **extra})
     made = {k: v for k, v in result.items() if k not in ("resultType", "ttlMs", "cacheScope")}
     meta = made.get("_meta")
     if isinstance(meta, dict) and SERVER_KEY in meta:

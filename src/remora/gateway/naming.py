@@ -20,7 +20,8 @@ class Names:
         self._taken = set(taken)
 
     def serve(self, server: str, prefix: str, original: str, *, bare: bool = False) -> str:
-        if bare and original not in self._taken and not _FOREIGN.search(original):
+        fits = len(original) <= COMPOSED_LIMIT - self._overhead and not _FOREIGN.search(original)
+        if bare and fits and original not in self._taken:
             self._taken.add(original)
             return original
         room = COMPOSED_LIMIT - self._overhead - len(prefix) - 2

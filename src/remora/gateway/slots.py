@@ -29,13 +29,15 @@ class Slots:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()
+            elif turn in self._queue:
+                self._queue.remove(turn)
             raise
 
     def leave(self) -> None:
-        """Give the place to whoever waits longest."""
-        while self._queue:
+        """Let in who waits longest; several if the limit was raised, nobody if it was lowered."""
+        self._active -= 1
+        while self._queue and (not self.limit or self._active < self.limit):
             turn = self._queue.popleft()
             if not turn.done():
                 turn.set_result(None)
-                return
-        self._active -= 1
+                self._active += 1

@@ -95,7 +95,7 @@ class Upstream:
                 failures = 0 if loop.time() - began > STEADY_SECONDS else failures
                 if idle:
                     self._wanted.clear()
-                    self._become("idle")
+                    self.state = "idle"
                     continue
             failures += 1
             lasting = isinstance(problem, LoginNeeded | ConfigError) or getattr(problem, "missing", False)
@@ -104,7 +104,7 @@ class Upstream:
             await self._pause(FAILED_RETRY_SECONDS if lasting else self._delay(failures), lasting)
 
     async def _connect_once(self) -> Exception | None:
-        self._become("connecting")
+        self.state = "connecting"
         self._gone.clear()
         self._wanted.clear()
         attempt: asyncio.Future[Link] = self._attempt or asyncio.get_running_loop().create_future()
@@ -122,7 +122,7 @@ class Upstream:
         except Exception as problem:  # root of a background task: whatever a server does, it is tried again
             if not isinstance(problem, RemoraError | TimeoutError | OSError):
                 log.exception("server %s: connecting failed inside the gateway", self.name)
-            self.last_error = str(problem) or "no answer in connect_timeout_seconds"
+            before, self.last_error = self.last_error, str(problem) or "no answer in connect_timeout_seconds"
             self._attempt = None
             if not attempt.done():
                 told = isinstance(problem, NotSent | connect.SelfReference)
@@ -130,14 +130,15 @@ class Upstream:
                 attempt.exception()  # nobody may be waiting
             if not isinstance(problem, connect.SelfReference | ConfigError):
                 self.breaker.fail(asyncio.get_running_loop().time())
-            self._host.upstream_event(self, "connect_failed", self.last_error)
+            if self.last_error != before:  # a server that is down for days is no news every half minute
+                self._host.upstream_event(self, "connect_failed", self.last_error)
             return problem
         self._known = manifest
         if link.lost is None:
             self._gone.clear()  # an earlier link of this attempt may have ended
         self.link, self._level, self.last_error, self._attempt = link, None, "", None
         self.connected_at = asyncio.get_running_loop().time()
-        self._become("ready")
+        self.state = "ready"
         self.breaker.succeed()
         if not attempt.done():
             attempt.set_result(link)
@@ -167,7 +168,7 @@ class Upstream:
 
     async def _pause(self, delay: float, lasting: bool) -> None:
         """Wait before the next attempt; a call that wants the server ends a short pause at once."""
-        self._become("failed" if lasting else "backoff")
+        self.state = "failed" if lasting else "backoff"
         self._next_try = asyncio.get_running_loop().time() + delay
         try:
             async with asyncio.timeout(delay):
@@ -180,12 +181,9 @@ class Upstream:
         cap, first = self.settings.max_reconnect_delay_seconds, self.settings.reconnect_delay_seconds
         return min(cap, first * 2.0 ** min(failures - 1, 16)) * random.uniform(0.8, 1.2)
 
-    def _become(self, state: State) -> None:
-        self.state = state
-
     async def stop(self) -> None:
         """End the owner's task, which closes what it opened."""
-        self._become("stopping")
+        self.state = "stopping"
         self._owner.cancel()
         for task in list(self._tasks):
             task.cancel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from remora.config.model import HttpConfig
 from remora.config.project import project_root
@@ -50,7 +49,7 @@ class HttpApp:
             await request.problem(403, "this Host is not served here; add it to http.allowed_hosts if it is yours")
             return
         origin = request.header("origin")
-        if origin is not None and not self._is_ours(urlsplit(origin).netloc):
+        if origin is not None and not self._is_ours(origin.partition("://")[2]):
             await request.problem(
                 403, "this Origin is not served here; add its host to http.allowed_hosts if it is yours"
             )

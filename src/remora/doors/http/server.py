@@ -51,7 +51,8 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        return f"http://{self._host}:{self.port}"
+        host = f"[{self._host}]" if self._host == "::1" else self._host
+        return f"http://{host}:{self.port}"
 
     @contextlib.asynccontextmanager
     async def running(self, app: App, stopped: asyncio.Event) -> AsyncIterator[None]:

@@ -116,6 +116,8 @@ class HttpLink:
         return True
 
     async def _read_json(self, answer: httpx2.Response, kind: str, request_id: int) -> dict[str, Any]:
+        if answer.status_code == 401:  # whatever the body says: many servers put a JSON-RPC error there
+            self._raise_for(401)
         body = await self._read_limited(answer)
         message: Any = None
         if kind == "application/json":

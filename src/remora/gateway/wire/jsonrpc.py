@@ -28,7 +28,7 @@ Message = dict[str, Any]
 
 RAW_RESULT_BYTES = 65536
 _PREFIX = re.compile(
-    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(?:-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"result"\s*:\s*'
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*,\s*"result"\s*:\s*(?=\{)'
 )
 _NOT_JSON = re.compile(r'("(?:[^"\\]|\\.)*")|(-?)Infinity|NaN')
 
@@ -61,22 +61,39 @@ def encode(message: Any) -> bytes:
 def decode(line: bytes | str) -> Any:
     """Parse one message; ValueError (also for nesting too deep) when it is not JSON."""
     try:
-        message = _decoder.decode(line.decode() if isinstance(line, bytes) else line)
+        if len(line) > RAW_RESULT_BYTES and isinstance(line, bytes) and (message := _big_response(line)) is not None:
+            return message
+        return _decoder.decode(line.decode() if isinstance(line, bytes) else line)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if len(line) > RAW_RESULT_BYTES and isinstance(line, bytes) and type(message) is dict:
-        _remember_bytes(message, line)
-    return message
 
 
-def _remember_bytes(message: Message, line: bytes) -> None:
-    result = message.get("result")
-    if list(message) != ["jsonrpc", "id", "result"] or type(result) is not dict:
-        return
-    if prefix := _PREFIX.match(line):
-        kept = RawResult(result)
-        kept.raw = line[prefix.end() :].rstrip()[:-1]
-        message["result"] = kept
+def _big_response(line: bytes) -> Message | None:
+    """A response whose result remembers its bytes; None if anything follows the result or its line is broken up.
+
+    What stands behind the result would be sent on with it: a second "id" could answer somebody else's request.
+    """
+    prefix = _PREFIX.match(line)
+    rest = line[prefix.end() :].rstrip(b" \t\r\n") if prefix else b""
+    if prefix is None or b"\n" in rest or b"\r" in rest:
+        return None
+    text = rest.decode()
+    result, end = _decoder.raw_decode(text)
+    if text[end:].lstrip(" \t") != "}":
+        return None
+    kept = RawResult(result)
+    kept.raw = rest[:-1]
+    return {"jsonrpc": "2.0", "id": _decoder.decode(prefix[1].decode()), "result": kept}
+
+
+def with_members(result: Message, extra: Message) -> Message:
+    """The result with more members at its end, and still with its own bytes if it has them."""
+    extra = {key: value for key, value in extra.items() if key not in result}
+    if type(result) is not RawResult or not extra:
+        return {**result, **extra} if extra else result
+    made = RawResult(result | extra)
+    made.raw = b"%b%b%b" % (result.raw.rstrip()[:-1], b"," if result else b"", encode(extra)[1:])
+    return made
 
 
 def response(request_id: Any, result: Any) -> bytes:

@@ -46,9 +46,8 @@ class LineSplitter:
             self._skip()
 
     def _skip(self) -> None:
-        whole = b"".join(self._parts)
-        head = whole[:EDGE] if not self._skipping else self._parts[0]
-        self._parts = [head, whole[-EDGE:]]
+        whole = b"".join(self._parts[1:] if self._skipping else self._parts)
+        self._parts = [self._parts[0] if self._skipping else whole[:EDGE], whole[-EDGE:]]
         self._skipping = True
 
     def _finish(self) -> None:

@@ -15,6 +15,9 @@ from remora.gateway.wire.link import Exchange, LinkEvents, LinkLost
 
 log = logging.getLogger(__name__)
 _ID = re.compile(rb'"id"\s*:\s*(\d+)')
+# Where the id of an answer stands, before its result or behind it: an "id" within the result is not ours.
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)')
+_LAST_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
 
 class _Waiting:
@@ -81,9 +84,11 @@ class Peer:
             if waiting is not None and not waiting.future.done():
                 waiting.future.set_result(message)
         elif "id" in message:
-            self._question(message["id"], method, _params(message))
+            if jsonrpc.is_id(message["id"]):
+                self._question(message["id"], method, _params(message))
         elif method == "notifications/cancelled":
-            if task := self._questions.get(_params(message).get("requestId")):
+            asked = _params(message).get("requestId")
+            if jsonrpc.is_id(asked) and (task := self._questions.get(asked)):
                 task.cancel()
         else:
             self._notification(method, _params(message))
@@ -122,9 +127,11 @@ class Peer:
 
     def too_long(self, head: bytes, tail: bytes) -> None:
         """A line over the limit was skipped: its call fails; if nobody can tell which, all of them do."""
-        found = _ID.search(head) or _ID.search(tail)
+        own = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+        found = own or _ID.search(head) or _ID.search(tail)
         waiting = self._waiting.get(int(found[1])) if found else None
-        for one in [waiting] if waiting else list(self._waiting.values()):
+        everyone = [] if own else list(self._waiting.values())
+        for one in [waiting] if waiting else everyone:
             if not one.future.done():
                 one.future.set_exception(ResultTooLarge("the server's answer is larger than max_message_bytes"))
 

@@ -95,12 +95,12 @@ class _Protocol(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1 and self.link is not None:
-            self.link.lose("the server closed its output")
+            self.link.lose("the server ended")
 
     def process_exited(self) -> None:
         self._exited.set()
         if self.link is not None:
-            self.link.lose("the server process ended")
+            self.link.lose("the server ended")
 
 
 async def start(
