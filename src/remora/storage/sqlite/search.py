@@ -24,12 +24,11 @@ from remora.storage.sqlite.opening import Connection
 from remora.storage.sqlite.rows import RowReads, dump
 
 COMMON_SHARE, COMMON_ROWS = 10, 1000  # a term in more than a tenth of at least 1,000 rows proposes no candidates
-# Rows that the terms of one query may propose together, the rarest term first: a twentieth of the store, within limits.
+# Rows that the terms of one query may propose, the rarest term first: a twentieth of the store, within limits.
 LEAST_POSTINGS, POSTINGS = 10_000, 30_000
 NEWEST, MOST_TERMS = 50_000, 64
 DF_SECONDS = 60.0
-MASKS = 16
-KEPT_ROWS, KEPT_LETTERS = 12_000, 1_000
+MASKS, KEPT_ROWS, KEPT_LETTERS = 16, 12_000, 1_000
 K1, B = 0.9, 0.4
 CONTEXT_WEIGHT = 0.5
 # Rows as one text: a tenth of the time that a row at a time takes.
