@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from remora.config.expand import dangerous
+from remora.config.memory import EmbeddingConfig, MemoryConfig, TimeConfig
+from remora.config.section import Section, Words
+from remora.config.section import fault as _fault
 
 LogLevel = Literal["trace", "debug", "info", "warning", "error"]
 CatalogMode = Literal["slim", "full", "lazy"]
@@ -17,9 +20,6 @@ Transport = Literal["stdio", "http", "sse"]
 
 OWN_TOOLS = frozenset({"remora", "find_tools", "call_read_tool", "call_tool"})
 PREFIX = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,23}\Z")
-
-# TOML has arrays only: they become tuples, while everything else must have the very type.
-Words = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 def _env_policy(value: Any) -> Any:
@@ -32,17 +32,6 @@ def _env_policy(value: Any) -> Any:
 
 def _transport(value: Any) -> Any:
     return "http" if value in ("streamable_http", "streamable-http") else value
-
-
-def _fault(kind: str, message: str, hint: str = "", at: tuple[str, ...] = ()) -> PydanticCustomError:
-    """An error with a cure; `at` is the key below the model that is to blame."""
-    return PydanticCustomError(kind, "{message}", {"message": message, "hint": hint, "at": at})
-
-
-class Section(BaseModel):
-    """A table of the file: exact types, no unknown keys, never changed in place."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class HttpConfig(Section):
@@ -300,6 +289,11 @@ class Config(Section):
         default=ObservabilityConfig.model_construct(), description="Metrics and traces."
     )
     auth: AuthConfig = Field(default=AuthConfig.model_construct(), description="Who may use the HTTP door.")
+    memory: MemoryConfig = Field(default=MemoryConfig.model_construct(), description="The long-term memory.")
+    embedding: EmbeddingConfig = Field(
+        default=EmbeddingConfig.model_construct(), description="What finds memories by meaning."
+    )
+    time: TimeConfig = Field(default=TimeConfig.model_construct(), description="How times are meant.")
     profiles: dict[str, ProfileConfig] = Field(default={}, description="Named views of the catalog.")
     servers: dict[str, ServerConfig] = Field(
         default={}, description="The proxied servers, in the order they are listed."

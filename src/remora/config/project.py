@@ -12,9 +12,10 @@ from pydantic import Field
 
 from remora.config.check import check
 from remora.config.load import Loaded
-from remora.config.model import CatalogMode, Config, Section, Structured, Words
+from remora.config.model import CatalogMode, Config, Structured
 from remora.config.outline import dotted, outline
 from remora.config.problems import InvalidConfig, Problem
+from remora.config.section import Section, Words
 from remora.config.source import parse, read_text
 
 PROJECT_FILE = Path(".remora", "project.toml")
