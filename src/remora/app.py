@@ -10,12 +10,16 @@ from dataclasses import dataclass
 
 from remora.config.load import Loaded, Paths
 from remora.config.watch import Reload, Watcher
-from remora.doors.mcp.tools import RemoraTool
+from remora.doors.mcp.compat.memento import MementoTools
+from remora.doors.mcp.memory import MemoryTools
+from remora.doors.mcp.tools import Own, RemoraTool
 from remora.gateway.children import Children
 from remora.gateway.engine import Gateway, Parts
 from remora.gateway.pipeline import Pipeline
-from remora.gateway.session import LOCAL_USER, Principal, Session
+from remora.gateway.session import LOCAL_USER, Front, Principal, Session
 from remora.operations import gateway as _gateway_operations  # noqa: F401 - registers them
+from remora.operations import memory_care as _memory_operations  # noqa: F401
+from remora.operations.memory_room import MemoryRoom
 from remora.operations.registry import Context
 from remora.storage.sqlite.state import StateDb
 from remora.telemetry.logs import UpstreamLog
@@ -31,9 +35,14 @@ class App:
     state: StateDb
     metrics: Metrics
     paths: Paths
+    memory: MemoryRoom
 
     def context(self, session: Session | None = None, principal: Principal = LOCAL_USER) -> Context:
-        return Context(self.gateway, self.state, self.paths, session.principal if session else principal, session)
+        who = session.principal if session else principal
+        return Context(self.gateway, self.state, self.paths, who, session, self.memory)
+
+    def of(self, front: Front) -> Context:
+        return self.context(front.session)
 
     async def reloaded(self, change: Reload) -> None:
         """Take up an edited config file; a broken one changes nothing."""
@@ -73,8 +82,10 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
             own_urls=own_urls,
         )
         gateway = Gateway(loaded, parts)
-        app = App(gateway, state, metrics, paths)
-        gateway.serve_own(RemoraTool(lambda front: app.context(front.session)))
+        memory = MemoryRoom(paths.memory_db, lambda: gateway.config, environ, sweeps=True)
+        stack.push_async_callback(memory.close)
+        app = App(gateway, state, metrics, paths, memory)
+        gateway.serve_own(Own([group(app.of) for group in (MemoryTools, RemoraTool, MementoTools)]))
         stack.push_async_callback(gateway.close)
         await gateway.start()
         yield app

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
 from remora.errors import Invalid
-from remora.operations.memory_common import Filters, Result, ids_of, iso, opened, shown, stored, times
+from remora.operations.memory_common import Filters, Result, ids_of, iso, opened, refs, shown, stored, times
 from remora.operations.memory_text import forgotten_text, recalled_text, stored_text, updated_text
 from remora.operations.registry import Context, Input, operation
 
@@ -66,13 +66,20 @@ async def remember(context: Context, given: Remember) -> Result:
 
     engine, actor = await opened(context)
     if not given.items:
-        return stored(engine, await verbs.remember(engine, await _request(engine, given, actor.user), actor))
+        one = stored(engine, await verbs.remember(engine, await _request(engine, given, actor.user), actor))
+        return {**one, "refs": await refs(engine, _named([one]))}
     requests = [await _request(engine, item, actor.user) for item in given.items]
     done, errors = await verbs.remember_many(engine, requests, actor, atomic=given.atomic)
     if errors and given.atomic:
         first = errors[0]
         raise Invalid(f"item {first['index']}: {first['message']}; nothing was stored", code=first["code"])
-    return {"items": [stored(engine, one) if one is not None else None for one in done], "errors": errors}
+    items = [stored(engine, one) if one is not None else None for one in done]
+    return {"items": items, "errors": errors, "refs": await refs(engine, _named([one for one in items if one]))}
+
+
+def _named(items: Sequence[Result]) -> list[str]:
+    """Every memory that the results speak of."""
+    return [id_ for one in items for id_ in (one["id"], *one["superseded"], *(near["id"] for near in one["similar"]))]
 
 
 async def _request(engine: Engine, given: Statement, user: bool) -> Request:
@@ -123,11 +130,11 @@ async def recall(context: Context, given: Recall) -> Result:
     if given.ids:
         permit(engine, actor, "recall")
         rows = [shown(await browse.get(engine, each, as_of=at)) for each in given.ids]
-        return {"memories": rows, "warnings": [], "mode_used": "ids"}
+        return await _with_refs(engine, {"memories": rows, "warnings": [], "mode_used": "ids"})
     if given.similar_to is not None:
         permit(engine, actor, "recall")
         near = await verbs.similar(engine, given.similar_to, given.limit, engine.read_set(None))
-        return _recalled(near)
+        return await _with_refs(engine, _recalled(near))
     filters = given.given()
     if not given.query.strip() and not given.narrows:
         filters["after"] = 0  # everything there is, newest first
@@ -136,7 +143,11 @@ async def recall(context: Context, given: Recall) -> Result:
         min_score=given.min_score or 0.0, as_of=at, parse_time=given.parse_time, zone=given.tz,
     )  # fmt: skip
     found = _recalled(await verbs.recall(engine, query, actor))
-    return {**found, "namespaces": list(query.where.namespaces or ["*"])}
+    return await _with_refs(engine, {**found, "namespaces": list(query.where.namespaces or ["*"])})
+
+
+async def _with_refs(engine: Engine, found: Result) -> Result:
+    return {**found, "refs": await refs(engine, [memory["id"] for memory in found["memories"]])}
 
 
 def _recalled(found: Recalled) -> Result:
@@ -210,7 +221,8 @@ async def update(context: Context, given: Update) -> Result:
         engine, given.id, actor, times(engine, changes), if_version=given.if_version, reason=given.reason,
         on_duplicate=given.on_duplicate,
     )  # fmt: skip
-    return stored(engine, done)
+    one = stored(engine, done)
+    return {**one, "refs": await refs(engine, _named([one]))}
 
 
 class Forget(Filters):

@@ -21,6 +21,7 @@ class Nothing(Input):
 @operation("memory.stats", "Count memories, and tell what finds them.", "read", Nothing, text.stats_text)
 async def stats(context: Context, given: Nothing) -> Result:
     from remora.memory import care
+    from remora.storage.sqlite.opening import steps
 
     engine, actor = await opened(context)
     path = context.memory.path if context.memory else Path()
@@ -30,7 +31,7 @@ async def stats(context: Context, given: Nothing) -> Result:
         "bytes": path.stat().st_size,
         "mode": engine.modes.get(actor.session or "", engine.settings.mode),
     }
-    return {**found, "undo_horizon": iso(found["undo_horizon"]), **own}
+    return {**found, "schema_version": steps()[-1][0], "undo_horizon": iso(found["undo_horizon"]), **own}
 
 
 class Verify(Input):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,8 +17,10 @@ from remora.operations.registry import Context, Input
 if TYPE_CHECKING:
     from remora.memory.engine import Engine
     from remora.memory.merge import Stored
+    from remora.storage.protocol import View
 
 Result = dict[str, Any]
+REF = 5
 
 
 async def opened(context: Context) -> tuple[Engine, Actor]:
@@ -153,3 +155,18 @@ def times(engine: Engine, given: Mapping[str, Any]) -> Result:
     return {
         name: moment(engine, value) if name in names and value is not None else value for name, value in given.items()
     }
+
+
+async def refs(engine: Engine, ids: Iterable[str]) -> dict[str, str]:
+    """The ends of ids by which an agent names memories, as long as the store needs."""
+
+    def read(view: View) -> dict[str, str]:
+        found = {}
+        for id_ in ids:
+            length = REF
+            while length < len(id_) and len(view.by_prefix(id_[-length:], suffix=True, limit=2)) > 1:
+                length += 1
+            found[id_] = f"#{id_[-length:]}"
+        return found
+
+    return await engine.store.read(read)

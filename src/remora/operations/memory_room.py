@@ -46,6 +46,10 @@ class MemoryRoom:
         """The user's home folder, which is no project."""
         return Path(self._environ.get("HOME") or Path.home())
 
+    @property
+    def recall_tokens(self) -> int:
+        return self._config().memory.recall.max_tokens
+
     async def engine(self, project: Path | None = None, session: str | None = None) -> Engine:
         """The memory as this project sees it, with the settings of now."""
         from remora.memory.ontology import Ontology

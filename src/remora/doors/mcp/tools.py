@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from remora.errors import RefusedError, UsageError
-from remora.gateway.session import Front, Params
+from remora.errors import MemoryFault, RefusedError, UsageError
+from remora.gateway.session import Front, Params, ViewKey
 from remora.operations.registry import OPERATIONS, Context, run
 
-ACTIONS = ("health", "stats", "describe_tool", "status")
+ACTIONS = {
+    "health": "gateway.health",
+    "stats": "gateway.stats",
+    "describe_tool": "gateway.describe_tool",
+    "status": "gateway.status",
+    "mode": "memory.mode",
+    "incognito": "memory.incognito",
+    "pending": "memory.pending",
+}
+ContextOf = Callable[[Front], Context]
+
+
+class Group(Protocol):
+    """Tools that are served together."""
+
+    names: list[str]
+
+    def serves(self, key: ViewKey) -> bool:
+        """Whether sessions of this kind see them."""
+
+    def definitions(self) -> list[Params]: ...
+
+    async def call(self, name: str, arguments: Params, front: Front) -> Params: ...
+
+
+class Own:
+    """All of Remora's own tools."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._groups = [group for group in groups if group.serves(ViewKey())]
+        self.names = [name for group in self._groups for name in group.names]
+
+    def definitions(self) -> list[Params]:
+        return [tool for group in self._groups for tool in group.definitions()]
+
+    def has(self, name: str) -> bool:
+        return name in self.names
+
+    async def call(self, name: str, arguments: Params, front: Front) -> Params:
+        group = next(group for group in self._groups if name in group.names and group.serves(front.session.view))
+        return await group.call(name, arguments, front)
 
 
 class RemoraTool:
@@ -17,16 +57,18 @@ class RemoraTool:
 
     names = ["remora"]
 
-    def __init__(self, context_of: Callable[[Front], Context]) -> None:
+    def __init__(self, context_of: ContextOf) -> None:
         self._context_of = context_of
+
+    def serves(self, key: ViewKey) -> bool:
+        return True
 
     def definitions(self) -> list[Params]:
         fields: Params = {}
         for action in ACTIONS:
-            schema = OPERATIONS[f"gateway.{action}"].input.model_json_schema()
-            for name, field in schema.get("properties", {}).items():
-                fields[name] = {key: value for key, value in field.items() if key not in ("title", "default")}
-        described = "; ".join(f"{action}: {OPERATIONS[f'gateway.{action}'].summary}" for action in ACTIONS)
+            if action != "pending":  # takes what the memory's filters are; an agent needs none of them
+                fields |= fields_of(ACTIONS[action])
+        described = "; ".join(f"{action}: {OPERATIONS[name].summary}" for action, name in ACTIONS.items())
         return [
             {
                 "name": "remora",
@@ -37,28 +79,34 @@ class RemoraTool:
                     "properties": {"action": {"type": "string", "enum": list(ACTIONS)}, **fields},
                     "required": ["action"],
                 },
-                "annotations": {"readOnlyHint": True, "openWorldHint": False},
+                "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
             }
         ]
-
-    def has(self, name: str) -> bool:
-        return name == "remora"
 
     async def call(self, name: str, arguments: Params, front: Front) -> Params:
         given = dict(arguments)
         action = given.pop("action", None)
         if action not in ACTIONS:
-            return _failure(f"action must be one of {', '.join(ACTIONS)}")
+            return failure(f"action must be one of {', '.join(ACTIONS)}")
         try:
-            result = await run(self._context_of(front), f"gateway.{action}", given)
-        except (UsageError, RefusedError) as problem:
-            return _failure(str(problem))
-        return {"content": [_text(OPERATIONS[f"gateway.{action}"].render(result))], "structuredContent": result}
+            result = await run(self._context_of(front), ACTIONS[action], given)
+        except (UsageError, RefusedError, MemoryFault) as problem:
+            return failure(str(problem))
+        return {"content": [text_item(OPERATIONS[ACTIONS[action]].render(result))], "structuredContent": result}
 
 
-def _text(text: str) -> dict[str, Any]:
+def fields_of(name: str) -> Params:
+    """The properties of an operation's input, without what only repeats their names."""
+    schema = OPERATIONS[name].input.model_json_schema()
+    return {
+        field: {key: value for key, value in said.items() if key not in ("title", "default")}
+        for field, said in schema.get("properties", {}).items()
+    }
+
+
+def text_item(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _failure(message: str) -> Params:
-    return {"content": [_text(f"remora: {message}")], "isError": True}
+def failure(message: str) -> Params:
+    return {"content": [text_item(f"remora: {message}")], "isError": True}
