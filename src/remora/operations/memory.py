@@ -26,32 +26,36 @@ TRIGGERS = {"path": "path", "file": "file", "command": "command", "cmd": "comman
 class Statement(Input):
     """One thing to keep."""
 
-    content: Any = None
-    kind: str | None = Field(None, description="fact, decision, lesson, event …")
-    tags: list[str] | str = Field(default_factory=list)
-    subject_key: str | None = Field(None, description="dotted; same key = update")
-    namespace: str | None = None
-    scope: str | None = Field(None, description="path glob")
-    importance: float | None = Field(None, ge=0, le=1)
-    supersedes: list[str] = Field(default_factory=list, description="ids it replaces")
-    ttl: str | float | None = Field(None, description="30d, 12h")
-    valid_from: str | None = None
-    valid_to: str | None = None
-    expires_at: str | None = None
-    pinned: bool = False
-    triggers: list[str] = Field(default_factory=list, description="path:src/**, cmd:make …")
-    metadata: dict[str, Any] | None = None
-    conversation_id: str | None = None
-    created_at: str | None = None
-    idempotency_key: str | None = None
-    sensitivity: Literal["normal", "private"] = "normal"
-    dedup: Literal["auto", "off"] = "auto"
-    source: str | None = None
+    content: Any = Field(None, description="The text.")
+    kind: str | None = Field(None, description="What it is, such as fact, decision, lesson or event.")
+    tags: list[str] | str = Field(default_factory=list, description="Tags.")
+    subject_key: str | None = Field(
+        None, description="What it is about, such as `user.theme`; the same key makes a new version."
+    )
+    namespace: str | None = Field(None, description="Where to look; `*` = everywhere.")
+    scope: str | None = Field(None, description="Paths it is about, as a glob.")
+    importance: float | None = Field(None, ge=0, le=1, description="From 0 to 1.")
+    supersedes: list[str] = Field(default_factory=list, description="Ids of memories that it replaces.")
+    ttl: str | float | None = Field(None, description="Hidden after this time, such as `30d`.")
+    valid_from: str | None = Field(None, description="From when it is true.")
+    valid_to: str | None = Field(None, description="Until when it is true.")
+    expires_at: str | None = Field(None, description="When it is hidden.")
+    pinned: bool = Field(False, description="Pinned or not.")
+    triggers: list[str] = Field(
+        default_factory=list, description="What brings it up, such as `path:src/**` or `cmd:make`."
+    )
+    metadata: dict[str, Any] | None = Field(None, description="Further fields.")
+    conversation_id: str | None = Field(None, description="The conversation it belongs to.")
+    created_at: str | None = Field(None, description="When it was said, if not now.")
+    idempotency_key: str | None = Field(None, description="The same key within a day gives the first answer again.")
+    sensitivity: Literal["normal", "private"] = Field("normal", description="`private` never goes to a remote encoder.")
+    dedup: Literal["auto", "off"] = Field("auto", description="`off` compares with nothing but equal texts.")
+    source: str | None = Field(None, description="Where it came from, such as `manual` or `agent`.")
 
 
 class Remember(Statement):
-    items: list[Statement] = Field(default_factory=list, max_length=1000, description="many at once")
-    atomic: bool = True
+    items: list[Statement] = Field(default_factory=list, max_length=1000, description="Many statements at once.")
+    atomic: bool = Field(True, description="One bad item and none is stored.")
 
     @model_validator(mode="after")
     def _something(self) -> Remember:
@@ -107,15 +111,15 @@ def trigger(text: str) -> Mapping[str, Any]:
 
 
 class Recall(Filters):
-    query: str = ""
-    ids: list[str] = Field(default_factory=list, description="read these")
-    similar_to: str | None = Field(None, description="id")
-    as_of: str | None = Field(None, description="as known then")
-    mode: Literal["hybrid", "semantic", "exact"] = "hybrid"
-    limit: int = Field(10, ge=1, le=1000)
-    cursor: str | None = None
-    min_score: float | None = None
-    parse_time: bool = False
+    query: str = Field("", description="The question.")
+    ids: list[str] = Field(default_factory=list, description="Memories by id.")
+    similar_to: str | None = Field(None, description="A memory whose neighbours are wanted.")
+    as_of: str | None = Field(None, description="As it was known then.")
+    mode: Literal["hybrid", "semantic", "exact"] = Field("hybrid", description="How to search, or what may be done.")
+    limit: int = Field(10, ge=1, le=1000, description="How many.")
+    cursor: str | None = Field(None, description="Where the last page ended.")
+    min_score: float | None = Field(None, description="Only this likely to answer, or more.")
+    parse_time: bool = Field(False, description="Cut a time out of the question and filter by it.")
 
 
 @operation("memory.recall", "Find memories, best first; without a question the newest.", "read", Recall, recalled_text)
@@ -168,9 +172,9 @@ def _recalled(found: Recalled) -> Result:
 
 
 class RecallMany(Input):
-    queries: list[str] = Field(max_length=50)
-    limit: int = Field(10, ge=1, le=1000)
-    namespace: str | None = None
+    queries: list[str] = Field(max_length=50, description="The questions.")
+    limit: int = Field(10, ge=1, le=1000, description="How many.")
+    namespace: str | None = Field(None, description="Where to look; `*` = everywhere.")
 
 
 @operation("memory.recall_many", "Ask several questions at once.", "read", RecallMany, recalled_text)
@@ -188,24 +192,28 @@ async def recall_many(context: Context, given: RecallMany) -> Result:
 
 
 class Update(Input):
-    id: str
-    content: str | None = None
-    kind: str | None = None
-    tags: list[str] | None = None
-    add_tags: list[str] | None = None
-    remove_tags: list[str] | None = None
-    subject_key: str | None = None
-    scope: str | None = None
-    importance: float | None = None
-    pinned: bool | None = None
-    valid_from: str | None = None
-    valid_to: str | None = None
-    expires_at: str | None = None
-    status: Literal["active", "archived"] | None = None
-    metadata: dict[str, Any] | None = None
-    reason: str | None = None
-    if_version: int | None = None
-    on_duplicate: Literal["refuse", "merge"] = "refuse"
+    id: str = Field(description="The memory: an id, its beginning, `#` and its end, or a hash.")
+    content: str | None = Field(None, description="The text.")
+    kind: str | None = Field(None, description="What it is, such as fact, decision, lesson or event.")
+    tags: list[str] | None = Field(None, description="Tags.")
+    add_tags: list[str] | None = Field(None, description="Tags to add.")
+    remove_tags: list[str] | None = Field(None, description="Tags to take away.")
+    subject_key: str | None = Field(
+        None, description="What it is about, such as `user.theme`; the same key makes a new version."
+    )
+    scope: str | None = Field(None, description="Paths it is about, as a glob.")
+    importance: float | None = Field(None, description="From 0 to 1.")
+    pinned: bool | None = Field(None, description="Pinned or not.")
+    valid_from: str | None = Field(None, description="From when it is true.")
+    valid_to: str | None = Field(None, description="Until when it is true.")
+    expires_at: str | None = Field(None, description="When it is hidden.")
+    status: Literal["active", "archived"] | None = Field(None, description="Which state.")
+    metadata: dict[str, Any] | None = Field(None, description="Further fields.")
+    reason: str | None = Field(None, description="Why; kept in the history.")
+    if_version: int | None = Field(None, description="Only if it is still at this version.")
+    on_duplicate: Literal["refuse", "merge"] = Field(
+        "refuse", description="What to do if another memory says the same."
+    )
 
 
 @operation(
@@ -226,13 +234,13 @@ async def update(context: Context, given: Update) -> Result:
 
 
 class Forget(Filters):
-    ids: list[str] = Field(default_factory=list)
-    archive: bool = Field(False, description="out of sight, kept")
-    hard: bool = Field(False, description="erase for good")
-    confirm: str | None = Field(None, description="from the preview")
-    confirm_count: int | None = None
-    dry_run: bool = False
-    reason: str | None = None
+    ids: list[str] = Field(default_factory=list, description="Memories by id.")
+    archive: bool = Field(False, description="Only out of sight, and kept.")
+    hard: bool = Field(False, description="Erase text and history for good.")
+    confirm: str | None = Field(None, description="The word of the preview.")
+    confirm_count: int | None = Field(None, description="How many it must be.")
+    dry_run: bool = Field(False, description="Change nothing.")
+    reason: str | None = Field(None, description="Why; kept in the history.")
 
 
 @operation("memory.forget", "Put memories away, or erase them.", "write", Forget, forgotten_text)
@@ -281,8 +289,8 @@ async def forget(context: Context, given: Forget) -> Result:
 
 
 class Get(Input):
-    id: str
-    as_of: str | None = None
+    id: str = Field(description="The memory: an id, its beginning, `#` and its end, or a hash.")
+    as_of: str | None = Field(None, description="As it was known then.")
 
 
 @operation("memory.get", "Show one memory with its relations.", "read", Get, lambda found: found["memory"]["content"])

@@ -60,8 +60,8 @@ async def about(context: Context, given: Nothing) -> Result:
 
 class Browse(Input):
     prefix: str = Field("", description="Keys begin so; none = every key.")
-    limit: int = Field(100, ge=1, le=10_000)
-    namespace: str | None = None
+    limit: int = Field(100, ge=1, le=10_000, description="How many.")
+    namespace: str | None = Field(None, description="Where to look; `*` = everywhere.")
 
 
 @operation("memory.browse", "List what stands under a key, by key.", "read", Browse, text.listed_text)
@@ -85,7 +85,7 @@ async def reembed(context: Context, given: Nothing) -> Result:
 
 
 class Export(Filters):
-    target: str
+    target: str = Field(description="The file to write.")
     history: bool = Field(False, description="Former versions too.")
     private: bool = Field(True, description="Memories marked private too.")
 
@@ -106,10 +106,10 @@ async def export(context: Context, given: Export) -> Result:
 
 
 class Import(Input):
-    path: str
-    system: Literal["auto", "remora", "mcp-memory-service", "memento"] = "auto"
-    dry_run: bool = False
-    namespace: str | None = None
+    path: str = Field(description="Fits this file: memories with another scope are left out.")
+    system: Literal["auto", "remora", "mcp-memory-service", "memento"] = Field("auto", description="Whose file it is.")
+    dry_run: bool = Field(False, description="Change nothing.")
+    namespace: str | None = Field(None, description="Where to look; `*` = everywhere.")
 
 
 @operation(
@@ -149,7 +149,7 @@ async def backups(context: Context, given: Nothing) -> Result:
 
 
 class Copy(Input):
-    path: str = Field(description="A copy; a bare name is looked for among the backups.")
+    path: str = Field(description="Fits this file: memories with another scope are left out.")
 
 
 @operation("memory.verify_backup", "Check a copy of the store.", "read", Copy, text.verified_text)
@@ -207,7 +207,9 @@ STRICTER = ("auto", "confirm", "recall", "off")
 
 
 class Mode(Input):
-    mode: Literal["off", "recall", "confirm", "auto"] | None = Field(None, description="The session's memory mode.")
+    mode: Literal["off", "recall", "confirm", "auto"] | None = Field(
+        None, description="How to search, or what may be done."
+    )
 
 
 @operation("memory.mode", "Tell or restrict what this session may do with the memory.", "read", Mode,

@@ -37,27 +37,27 @@ async def opened(context: Context) -> tuple[Engine, Actor]:
 class Filters(Input):
     """What a recall, a listing or a deletion may be narrowed by."""
 
-    namespace: str | list[str] | None = Field(None, description="* = all")
-    tags: list[str] = Field(default_factory=list)
-    tag_match: Literal["any", "all"] = "any"
-    not_tags: list[str] = Field(default_factory=list)
-    untagged: bool = False
-    kinds: list[str] = Field(default_factory=list)
-    time: str | None = Field(None, description='e.g. "last week"')
-    after: str | None = None
-    before: str | None = None
-    subject_key_prefix: str | None = None
-    path: str | None = Field(None, description="a file's path")
-    agent: str | None = None
-    session: str | None = None
-    conversation: str | None = None
-    source: str | None = None
-    pinned: bool | None = None
-    min_importance: float | None = None
-    include_superseded: bool = False
-    include_archived: bool = False
-    include_pending: bool = False
-    tz: str | None = None
+    namespace: str | list[str] | None = Field(None, description="Where to look; `*` = everywhere.")
+    tags: list[str] = Field(default_factory=list, description="Tags.")
+    tag_match: Literal["any", "all"] = Field("any", description="Whether one of the tags is enough.")
+    not_tags: list[str] = Field(default_factory=list, description="Tags that it must not have.")
+    untagged: bool = Field(False, description="Only what has no tags.")
+    kinds: list[str] = Field(default_factory=list, description="Kinds; a base kind means those below it too.")
+    time: str | None = Field(None, description="When it was stored, such as `last week`.")
+    after: str | None = Field(None, description="Stored at or after this time.")
+    before: str | None = Field(None, description="Stored before this time.")
+    subject_key_prefix: str | None = Field(None, description="Keys begin so.")
+    path: str | None = Field(None, description="Fits this file: memories with another scope are left out.")
+    agent: str | None = Field(None, description="Stored by this agent.")
+    session: str | None = Field(None, description="Stored in this session.")
+    conversation: str | None = Field(None, description="Belongs to this conversation.")
+    source: str | None = Field(None, description="Where it came from, such as `manual` or `agent`.")
+    pinned: bool | None = Field(None, description="Pinned or not.")
+    min_importance: float | None = Field(None, description="At least so important.")
+    include_superseded: bool = Field(False, description="Also what was replaced.")
+    include_archived: bool = Field(False, description="Also what was archived.")
+    include_pending: bool = Field(False, description="Also what waits for approval.")
+    tz: str | None = Field(None, description="Time zone of the times given.")
 
     def given(self) -> Result:
         """What was set, in the words of the memory."""

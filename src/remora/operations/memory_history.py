@@ -14,7 +14,7 @@ from remora.operations.registry import Context, Input, operation
 
 
 class Reference(Input):
-    id: str
+    id: str = Field(description="The memory: an id, its beginning, `#` and its end, or a hash.")
 
 
 @operation(
@@ -56,8 +56,8 @@ async def blame(context: Context, given: Reference) -> Result:
 
 class Undo(Input):
     op_id: str | None = Field(None, description="An operation or batch; none = the last of this door.")
-    last: int = Field(1, ge=1, le=1000)
-    force: bool = False
+    last: int = Field(1, ge=1, le=1000, description="How many batches, without an id.")
+    force: bool = Field(False, description="Even where the same fields were changed since.")
 
 
 @operation("memory.undo", "Take back an operation, a batch, or the last ones.", "write", Undo, text.undone_text)
@@ -73,8 +73,8 @@ async def undo(context: Context, given: Undo) -> Result:
 
 
 class Restore(Input):
-    ids: list[str] = Field(min_length=1, description="Memories, or the batch that took them away.")
-    drop_key: bool = False
+    ids: list[str] = Field(min_length=1, description="Memories by id.")
+    drop_key: bool = Field(False, description="Without its key.")
 
 
 @operation("memory.restore", "Bring back what was archived or deleted.", "write", Restore, text.restored_text)
@@ -87,12 +87,12 @@ async def restore(context: Context, given: Restore) -> Result:
 
 
 class Audit(Input):
-    since: str | None = None
-    until: str | None = None
-    actor: str | None = None
-    kind: str | None = None
-    id: str | None = None
-    limit: int = Field(100, ge=1, le=100_000)
+    since: str | None = Field(None, description="From then on.")
+    until: str | None = Field(None, description="Before then.")
+    actor: str | None = Field(None, description="Who did it.")
+    kind: str | None = Field(None, description="What it is, such as fact, decision, lesson or event.")
+    id: str | None = Field(None, description="The memory: an id, its beginning, `#` and its end, or a hash.")
+    limit: int = Field(100, ge=1, le=100_000, description="How many.")
 
 
 @operation("memory.audit", "Show the log of operations, newest first.", "read", Audit, text.audit_text)
@@ -110,7 +110,7 @@ async def audit(context: Context, given: Audit) -> Result:
 
 
 class Pending(Filters):
-    limit: int = Field(100, ge=1, le=1000)
+    limit: int = Field(100, ge=1, le=1000, description="How many.")
 
 
 @operation("memory.pending", "List what waits for approval.", "read", Pending, text.listed_text)
@@ -124,9 +124,9 @@ async def pending(context: Context, given: Pending) -> Result:
 
 
 class Review(Input):
-    ids: list[str] = Field(min_length=1)
-    approve: bool
-    content: str | None = Field(None, description="A better wording, kept instead.")
+    ids: list[str] = Field(min_length=1, description="Memories by id.")
+    approve: bool = Field(description="Approve, or reject.")
+    content: str | None = Field(None, description="The text.")
 
 
 @operation("memory.review", "Approve or reject what waits.", "admin", Review, text.stored_text)
@@ -141,7 +141,7 @@ async def review(context: Context, given: Review) -> Result:
 
 
 class Conflicts(Input):
-    status: Literal["open", "resolved", "dismissed", "all"] = "open"
+    status: Literal["open", "resolved", "dismissed", "all"] = Field("open", description="Which state.")
 
 
 @operation("memory.conflicts", "List statements that disagree.", "read", Conflicts, text.conflicts_text)
@@ -155,10 +155,10 @@ async def conflicts(context: Context, given: Conflicts) -> Result:
 
 
 class Resolve(Input):
-    winner: str
-    loser: str
-    how: Literal["supersede", "keep_both"] = "supersede"
-    text: str | None = None
+    winner: str = Field(description="The memory that stays.")
+    loser: str = Field(description="The memory that is replaced.")
+    how: Literal["supersede", "keep_both"] = Field("supersede", description="Replace, or keep both.")
+    text: str | None = Field(None, description="What is right, written into the winner.")
 
 
 @operation(
@@ -176,11 +176,11 @@ async def resolve(context: Context, given: Resolve) -> Result:
 
 
 class Connect(Input):
-    action: Literal["add", "remove", "list"] = "list"
-    src: str
-    dst: str | None = None
-    type: str | None = None
-    weight: float = Field(1.0, ge=0, le=1)
+    action: Literal["add", "remove", "list"] = Field("list", description="What to do.")
+    src: str = Field(description="The memory from which.")
+    dst: str | None = Field(None, description="The memory to which.")
+    type: str | None = Field(None, description="The relation, such as related, causes or fixes.")
+    weight: float = Field(1.0, ge=0, le=1, description="From 0 to 1.")
 
 
 @operation("memory.connect", "List, make or remove relations between memories.", "write", Connect, text.edges_text)
@@ -221,8 +221,8 @@ async def tags(context: Context, given: Tags) -> Result:
 
 class Retag(Filters):
     rename: dict[str, str] = Field(default_factory=dict, description="Old tag to new tag; an existing one is merged.")
-    add: list[str] = Field(default_factory=list)
-    remove: list[str] = Field(default_factory=list)
+    add: list[str] = Field(default_factory=list, description="Tags to add.")
+    remove: list[str] = Field(default_factory=list, description="Tags to take away.")
 
 
 @operation("memory.retag", "Rename, add or remove tags of many memories at once.", "write", Retag,

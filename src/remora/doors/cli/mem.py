@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "resolve": "mem_judge:resolve",
     "pending": "mem_judge:pending",
     "tags": "mem_judge:tags",
+    "mode": "mem_judge:mode",
     "verify": "mem_care:verify",
     "stats": "mem_care:stats",
     "reembed": "mem_care:reembed",

@@ -176,3 +176,19 @@ def _connect(terminal: Terminal, store: Path | None, action: str, given: dict[st
 
     tell(terminal, ask(terminal, store, ("memory.connect", {**given, "action": action}))[0], edges_text)
     return 0
+
+
+@click.command(help="Show what agents may do with the memory, or set it: off, recall, confirm, auto.")
+@click.argument("mode", required=False, type=click.Choice(["off", "recall", "confirm", "auto"]), metavar="[MODE]")
+@common
+@click.pass_obj
+def mode(terminal: Terminal, mode: str | None) -> int:
+    if mode is not None:
+        from remora.config.edit import set_value
+        from remora.config.load import places
+
+        paths, file = places(terminal.home, terminal.config)
+        set_value(file, "memory.mode", mode, backups=paths.config_backups)
+    now = terminal.loaded().config.memory.mode
+    tell(terminal, {"mode": now}, lambda told: f"memory mode {told['mode']}")
+    return 0

@@ -70,7 +70,10 @@ def _takes(option: click.Option) -> str:
 def operations_reference() -> str:
     """Every operation with its input."""
     import remora.operations.gateway
-    import remora.operations.servers  # noqa: F401 - both register their operations
+    import remora.operations.memory
+    import remora.operations.memory_care
+    import remora.operations.memory_history
+    import remora.operations.servers  # noqa: F401 - they register their operations
     from remora.operations.registry import OPERATIONS
 
     parts = []
@@ -91,7 +94,7 @@ def _kind(field: dict[str, Any]) -> str:
     if words := field.get("enum"):
         return ", ".join(f"`{word}`" for word in words)
     kind = str(field.get("type", "any"))
-    return f"{kind} of {field['items']['type']}" if "items" in field else kind
+    return f"{kind} of {field['items'].get('type', 'object')}" if "items" in field else kind
 
 
 def _default(name: str, field: dict[str, Any], schema: dict[str, Any]) -> str:

@@ -15,7 +15,6 @@ from remora.operations import memory as _verbs  # noqa: F401 - registers its ope
 from remora.operations import memory_history as _history  # noqa: F401
 from remora.operations.registry import run
 
-_STRINGS = {"type": "array", "items": {"type": "string"}}
 _REVISE = {"update": "memory.update", "undo": "memory.undo", "restore": "memory.restore", "history": "memory.history",
            "resolve": "memory.resolve"}  # fmt: skip
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -36,6 +35,22 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 BESIDES: Mapping[str, Params] = {
     "recall": {"max_tokens": {"type": "integer"}, "explain": {"type": "boolean"}},
     "revise": {"action": {"enum": list(_REVISE)}, "op_id": {"type": "string"}, "loser": {"type": "string"}},
+}
+# What the names do not say; the operations' own descriptions are for people who read documentation.
+HINTS: Mapping[str, str] = {
+    "kind": "fact, decision, lesson, event …",
+    "subject_key": "dotted; same key = update",
+    "scope": "path glob",
+    "supersedes": "ids it replaces",
+    "ttl": "30d, 12h",
+    "triggers": "path:src/**, cmd:make …",
+    "items": "many at once",
+    "similar_to": "id",
+    "time": 'such as "last week"',
+    "as_of": "as known then",
+    "confirm": "from the preview",
+    "archive": "out of sight, kept",
+    "hard": "erase for good",
 }
 TOLD: Mapping[str, tuple[str, Params]] = {
     "remember": (
@@ -141,7 +156,7 @@ def _definition(name: str) -> Params:
     said, hints = TOLD[name]
     operation = "memory.update" if name == "revise" else f"memory.{name}"
     known = fields_of(operation)
-    properties = {field: _lean(known[field]) for field in FIELDS[name]} | BESIDES.get(name, {})
+    properties = {field: _lean(field, known[field]) for field in FIELDS[name]} | BESIDES.get(name, {})
     return {
         "name": name,
         "title": name.capitalize(),
@@ -151,7 +166,7 @@ def _definition(name: str) -> Params:
     }
 
 
-def _lean(field: Params) -> Params:
+def _lean(name: str, field: Params) -> Params:
     """What a caller must know of a field: its type and a word or two; null is the same as leaving it out."""
     variants = [each for each in field.get("anyOf", ()) if each.get("type") != "null"]
     kept = {**(variants[0] if variants else {}), **{key: field[key] for key in field if key != "anyOf"}}
@@ -161,5 +176,5 @@ def _lean(field: Params) -> Params:
         kept["type"] = "string"
     if "enum" in kept:
         kept.pop("type", None)
-    dropped = ("additionalProperties", "maxItems", "minimum", "maximum")
-    return {key: value for key, value in kept.items() if key not in dropped}
+    hint = {"description": HINTS[name]} if name in HINTS else {}
+    return {key: kept[key] for key in ("type", "enum", "items") if key in kept} | hint
