@@ -151,7 +151,10 @@ async def recall(context: Context, given: Recall) -> Result:
 
 
 async def _with_refs(engine: Engine, found: Result) -> Result:
-    return {**found, "refs": await refs(engine, [memory["id"] for memory in found["memories"]])}
+    return {
+        **found,
+        "refs": await refs(engine, [memory["id"] for memory in found["memories"]], found.get("searched", 0)),
+    }
 
 
 def _recalled(found: Recalled) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from remora.storage.protocol import View
 
 Result = dict[str, Any]
-REF = 5
+REF, LONG_REF, MANY_ROWS = 5, 8, 20_000  # eight letters are 40 bits
 
 
 async def opened(context: Context) -> tuple[Engine, Actor]:
@@ -157,14 +158,31 @@ def times(engine: Engine, given: Mapping[str, Any]) -> Result:
     }
 
 
-async def refs(engine: Engine, ids: Iterable[str]) -> dict[str, str]:
-    """The ends of ids by which an agent names memories, as long as the store needs."""
+async def also_deleted(engine: Engine, reference: str) -> str:
+    """The full id of a deleted memory by a part of it; any other reference as it is."""
+    from remora.memory.identify import candidates
+    from remora.model.search import EVERYTHING
+
+    part = reference.strip().lstrip("#").upper()
+
+    def read(view: View) -> str:
+        if len(part) < REF or candidates(view, reference.strip(), None) or view.ops(batch=reference, limit=1):
+            return reference
+        gone = view.ids(replace(EVERYTHING, statuses=("deleted",)))
+        meant = [id_ for id_ in gone if (id_.endswith(part) if reference.startswith("#") else id_.startswith(part))]
+        return meant[0] if len(meant) == 1 else reference
+
+    return await engine.store.read(read)
+
+
+async def refs(engine: Engine, ids: Iterable[str], rows: int = 0) -> dict[str, str]:
+    """The ends of ids by which an agent names memories: as long as the store needs, and in a large one long enough."""
 
     def read(view: View) -> dict[str, str]:
         found = {}
         for id_ in ids:
-            length = REF
-            while length < len(id_) and len(view.by_prefix(id_[-length:], suffix=True, limit=2)) > 1:
+            length = REF if rows < MANY_ROWS else LONG_REF
+            while length < LONG_REF and len(view.by_prefix(id_[-length:], suffix=True, limit=2)) > 1:
                 length += 1
             found[id_] = f"#{id_[-length:]}"
         return found

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from remora.errors import Forbidden, Invalid
 from remora.operations import memory_text as text
-from remora.operations.memory_common import Filters, Result, iso, op_shown, opened, shown, stored
+from remora.operations.memory_common import Filters, Result, also_deleted, iso, op_shown, opened, shown, stored
 from remora.operations.registry import Context, Input, operation
 
 
@@ -38,7 +38,7 @@ async def history(context: Context, given: Reference) -> Result:
                 "changed": list(found.changed),
                 "diff": found.diff,
             }
-            for found in await verbs.history(engine, given.id)
+            for found in await verbs.history(engine, await also_deleted(engine, given.id))
         ]
     }
 
@@ -82,7 +82,8 @@ async def restore(context: Context, given: Restore) -> Result:
     from remora.memory import forget as verbs
 
     engine, actor = await opened(context)
-    found = await verbs.restore(engine, actor, given.ids, drop_key=given.drop_key)
+    ids = [await also_deleted(engine, each) for each in given.ids]
+    found = await verbs.restore(engine, actor, ids, drop_key=given.drop_key)
     return {"memories": [shown(memory) for memory in found]}
 
 
