@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from remora.config.load import Loaded, Paths
 from remora.config.watch import Reload, Watcher
+from remora.doors.mcp.compat.memento import MementoTools
 from remora.doors.mcp.compat.memtomem_stm import MemtomemStm
 from remora.doors.mcp.feedback import FeedbackTool
+from remora.doors.mcp.memory import MemoryTools
 from remora.doors.mcp.tools import Own, ReadMoreTool, RemoraTool
 from remora.gateway.cache.cache import ResponseCache
 from remora.gateway.cache.epochs import Epochs
@@ -26,6 +28,7 @@ from remora.gateway.stages.compress import CompressStage
 from remora.gateway.stages.workers import Workers
 from remora.gateway.stash.store import Stash
 from remora.gateway.tuning.watch import Tuner
+from remora.operations.memory_room import MemoryRoom
 from remora.operations.registry import Context, registered
 from remora.storage.sqlite.state import StateDb
 from remora.storage.sqlite.summaries import Summaries
@@ -42,9 +45,11 @@ class App:
     state: StateDb
     metrics: Metrics
     paths: Paths
+    memory: MemoryRoom
 
     def context(self, session: Session | None = None, principal: Principal = LOCAL_USER) -> Context:
-        return Context(self.gateway, self.state, self.paths, session.principal if session else principal, session)
+        who = session.principal if session else principal
+        return Context(self.gateway, self.state, self.paths, who, session, self.memory)
 
     def of(self, front: Front) -> Context:
         return self.context(front.session)
@@ -103,10 +108,12 @@ async def opened(loaded: Loaded, environ: Mapping[str, str], own_urls: tuple[str
             own_urls=own_urls,
         )
         gateway = Gateway(loaded, parts)
-        app = App(gateway, state, metrics, paths)
+        memory = MemoryRoom(paths.memory_db, lambda: gateway.config, environ, sweeps=True)
+        stack.push_async_callback(memory.close)
+        app = App(gateway, state, metrics, paths, memory)
         registered()
-        ours = [group(app.of) for group in (RemoraTool, ReadMoreTool, FeedbackTool)]
-        gateway.serve_own(Own([*ours, MemtomemStm(app.of, app.context)]))
+        ours = [group(app.of) for group in (RemoraTool, ReadMoreTool, FeedbackTool, MemoryTools)]
+        gateway.serve_own(Own([*ours, MemtomemStm(app.of, app.context), MementoTools(app.of, app.context)]))
         stack.push_async_callback(gateway.close)
         await gateway.start()
         gateway.spawn(Tuner(state, lambda: gateway.loaded, metrics.flush).run())

@@ -6,6 +6,18 @@ RemoraError                what went wrong, in words a user can act on
 ├── RefusedError           not allowed without a confirmation or trust (exit 6)
 ├── UnavailableError       no daemon, or busy (exit 5)
 ├── RpcError               a JSON-RPC error, ours or an upstream's, carried as it is
+├── MemoryFault            a refusal of the memory; `hint` says what to do instead
+│   ├── NotFound           no memory, operation or relation of that id
+│   ├── AmbiguousId        several memories fit
+│   ├── Invalid            an argument breaks a rule of the memory model
+│   ├── VersionConflict    the memory was changed meanwhile
+│   ├── UndoConflict       a later operation changed the same fields
+│   ├── SecretFound        the text holds a secret and the policy is to block
+│   ├── ModeError          the session's memory mode forbids it
+│   ├── Forbidden          the token may not
+│   └── StorageUnavailable the store cannot be opened, read or written
+│       ├── WrongFormat    the file belongs to another program
+│       └── ForkError      used in a forked child
 └── UpstreamError          a call could not be completed by the gateway (GW-46)
     ├── NotSent            nothing reached the upstream: always safe to try again
     ├── OutcomeUnknown     it was sent; whether it ran is not known
@@ -24,6 +36,7 @@ class RemoraError(Exception):
 
     code = "failed"
     exit_code = 1
+    hint: str | None = None
 
 
 class ConfigError(RemoraError):
@@ -49,6 +62,61 @@ class RefusedError(RemoraError):
 class UnavailableError(RemoraError):
     code = "unavailable"
     exit_code = 5
+
+
+class MemoryFault(RemoraError):
+    """A refusal of the memory: what, and what to do instead."""
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code or self.code
+        self.hint = hint
+
+
+class NotFound(MemoryFault):
+    code = "not_found"
+
+
+class AmbiguousId(MemoryFault):
+    code = "ambiguous_id"
+
+
+class Invalid(MemoryFault):
+    code = "invalid"
+    exit_code = 2
+
+
+class VersionConflict(MemoryFault):
+    code = "version_conflict"
+
+
+class UndoConflict(MemoryFault):
+    code = "undo_conflict"
+
+
+class SecretFound(MemoryFault):
+    code = "secret_found"
+
+
+class ModeError(MemoryFault):
+    code = "mode"
+
+
+class Forbidden(MemoryFault):
+    code = "forbidden"
+
+
+class StorageUnavailable(MemoryFault):
+    code = "storage_unavailable"
+    exit_code = 3
+
+
+class WrongFormat(StorageUnavailable):
+    code = "wrong_format"
+
+
+class ForkError(StorageUnavailable):
+    code = "forked"
 
 
 class RpcError(RemoraError):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from remora.config.section import Section
 
-CompatName = Literal["memtomem-stm"]
+CompatName = Literal["memtomem-stm", "memento"]
 COMPAT_NAMES: tuple[CompatName, ...] = get_args(CompatName)
 Compat = Annotated[tuple[CompatName, ...], Field(strict=False)]
 

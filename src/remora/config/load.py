@@ -50,6 +50,10 @@ class Paths:
         return self.home / "state.db"
 
     @property
+    def memory_db(self) -> Path:
+        return self.home / "memory.db"
+
+    @property
     def last_good(self) -> Path:
         return self.run / "config.last-good.json"
 

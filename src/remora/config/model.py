@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from remora.config.expand import dangerous
 from remora.config.learning import Compat, CompatOptions, TunerConfig
+from remora.config.memory import EmbeddingConfig, MemoryConfig, TimeConfig
 from remora.config.results import CacheConfig, PipelineConfig, ResultOverrides, StashConfig, Structured
 from remora.config.section import Section, Words
 from remora.config.section import fault as _fault
@@ -155,7 +156,7 @@ class ProfileConfig(Section):
     catalog_mode: Literal["", "slim", "full", "lazy"] = Field(
         default="", description="Catalog mode; empty = that of [catalog]."
     )
-    compat: Compat = Field(default=(), description="Other gateways whose tools are offered too, beside `compat`.")
+    compat: Compat = Field(default=(), description="Others whose tools are offered too, beside `compat`.")
 
 
 class UpstreamAuth(Section):
@@ -303,10 +304,15 @@ class Config(Section):
     )
     auth: AuthConfig = Field(default=AuthConfig.model_construct(), description="Who may use the HTTP door.")
     tuner: TunerConfig = Field(default=TunerConfig.model_construct(), description="Learning better settings.")
-    compat: Compat = Field(default=(), description="Other gateways whose tools are offered too: memtomem-stm.")
+    compat: Compat = Field(default=(), description="Others whose tools are offered too: memtomem-stm, memento.")
     compat_options: CompatOptions = Field(
         default=CompatOptions.model_construct(), description="Settings of compatibility profiles."
     )
+    memory: MemoryConfig = Field(default=MemoryConfig.model_construct(), description="The long-term memory.")
+    embedding: EmbeddingConfig = Field(
+        default=EmbeddingConfig.model_construct(), description="What finds memories by meaning."
+    )
+    time: TimeConfig = Field(default=TimeConfig.model_construct(), description="How times are meant.")
     profiles: dict[str, ProfileConfig] = Field(default={}, description="Named views of the catalog.")
     servers: dict[str, ServerConfig] = Field(
         default={}, description="The proxied servers, in the order they are listed."

@@ -14,7 +14,9 @@ from remora.config.outline import dotted
 from remora.config.problems import InvalidConfig, Problem
 from remora.errors import ConfigError
 
-RESTART_KEYS = frozenset({"http.enabled", "http.host", "http.port"})
+RESTART_KEYS = frozenset({"http.enabled", "http.host", "http.port"}) | {
+    f"embedding.{key}" for key in ("provider", "model", "url", "path", "api_key")
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from remora.gateway.session import Principal, Scope, Session
 if TYPE_CHECKING:
     from remora.config.load import Paths
     from remora.gateway.engine import Gateway
+    from remora.operations.memory_room import MemoryRoom
     from remora.storage.sqlite.state import StateDb
 
 _RANK: dict[Scope, int] = {"read": 0, "write": 1, "admin": 2}
@@ -36,6 +37,7 @@ class Context:
     paths: Paths
     principal: Principal
     session: Session | None = None
+    memory: MemoryRoom | None = None
 
 
 Given = TypeVar("Given", bound=Input)

@@ -60,7 +60,7 @@ def permissions(patient: Patient) -> Iterator[Finding]:
     """Nobody but the user may read what is in the home folder."""
     paths = patient.loaded.paths
     private = {paths.home: 0o700, paths.run: 0o700, patient.loaded.path: 0o600, paths.run / "token": 0o600,
-               paths.state_db: 0o600, paths.last_good: 0o600}  # fmt: skip
+               paths.state_db: 0o600, paths.last_good: 0o600, paths.memory_db: 0o600}  # fmt: skip
     open_to_others = [path for path in private if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077]
     for path in open_to_others:
         mode = private[path]

@@ -26,10 +26,11 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 @click.pass_obj
 def doctor(terminal: Terminal, fix: bool) -> int:
     from remora.doors.cli.checks import all_findings, database
+    from remora.doors.cli.memory_checks import memory
 
     loaded = _loaded(terminal)
     patient = asyncio.run(_examine(terminal, loaded, terminal.surroundings()))
-    found = [*all_findings(patient), database(loaded.paths.state_db)]
+    found = [*all_findings(patient), database(loaded.paths.state_db), *memory(loaded)]
     if fix:
         found = [_mended(each) for each in found]
     document = {"config_path": str(loaded.path), "checks": [each.shown() for each in found]}

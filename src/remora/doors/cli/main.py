@@ -39,6 +39,18 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
         "remove": Entry(_AT + "servers:remove", "Take a server out of the configuration."),
         "call": Entry(_AT + "call:call", "Call one tool, as an agent would."),
     },
+    "Memory": {
+        "mem": Entry(_AT + "mem:mem", "The long-term memory: everything there is to do with it."),
+        "remember": Entry(_AT + "mem_write:store", "Keep a statement."),
+        "recall": Entry(_AT + "mem_read:search", "Find memories."),
+        "forget": Entry(_AT + "mem_write:forget", "Put a memory away, or erase it."),
+        "show": Entry(_AT + "mem_read:show", "Show one memory."),
+        "history": Entry(_AT + "mem_read:history", "Show every version of a memory."),
+        "undo": Entry(_AT + "mem_write:undo", "Take back what was done to the memory."),
+        "graph": Entry(_AT + "mem_judge:graph", "Show, make and remove relations between memories."),
+        "pending": Entry(_AT + "mem_judge:pending", "What waits for approval."),
+        "about": Entry(_AT + "mem_read:about", "What is known about you."),
+    },
     "See": {
         "status": Entry(_AT + "look:status", "Show the running gateway: servers, sessions, errors."),
         "health": Entry(_AT + "look:health", "Ask every server whether it is there."),
@@ -57,6 +69,7 @@ SECTIONS: Mapping[str, Mapping[str, Entry]] = {
     },
 }
 COMMANDS: Mapping[str, Entry] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+ALIASES = {"memory": "mem"}
 
 
 class Program(click.Group):
@@ -66,14 +79,14 @@ class Program(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (entry := COMMANDS.get(cmd_name)) is None:
+        if (entry := COMMANDS.get(ALIASES.get(cmd_name, cmd_name))) is None:
             return None
         module, _, name = entry.where.partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in {*COMMANDS, *ALIASES} and not args[0].startswith("-"):
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f'; did you mean "{close[0]}"?' if close else ""
             raise click.UsageError(f'there is no command "{args[0]}"{hint}', ctx)
@@ -122,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except RemoraError as problem:
-        terminal.failed(problem)
+        terminal.failed(problem, hint=problem.hint or "")
         return problem.exit_code
     except BrokenPipeError:
         # The reader has had enough; what is still buffered must not fail once more at exit.

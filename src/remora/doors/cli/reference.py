@@ -89,7 +89,7 @@ def _kind(field: dict[str, Any]) -> str:
     if words := field.get("enum"):
         return ", ".join(f"`{word}`" for word in words)
     kind = str(field.get("type", "any"))
-    return f"{kind} of {field['items']['type']}" if "items" in field else kind
+    return f"{kind} of {field['items'].get('type', 'object')}" if "items" in field else kind
 
 
 def _default(name: str, field: dict[str, Any], schema: dict[str, Any]) -> str:

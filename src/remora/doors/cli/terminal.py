@@ -82,6 +82,8 @@ class Terminal:
         message = redact_mapping(str(problem))
         if self.as_json:
             document: dict[str, Any] = {"error": problem.code, "message": message}
+            if problem.hint:
+                document["hint"] = problem.hint
             if path := getattr(problem, "path", None):
                 document["path"] = path
             if data := getattr(problem, "data", None):

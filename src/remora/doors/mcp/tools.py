@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from remora.errors import RefusedError, RpcError, UsageError
+from remora.errors import MemoryFault, RefusedError, RpcError, UsageError
 from remora.gateway.session import Front, Params, ViewKey
 from remora.gateway.wire import jsonrpc
 from remora.operations.registry import OPERATIONS, Context, run
@@ -17,6 +17,9 @@ ACTIONS = {
     "status": "gateway.status",
     "stash_clear": "stash.clear",
     "cache_clear": "cache.clear",
+    "mode": "memory.mode",
+    "incognito": "memory.incognito",
+    "pending": "memory.pending",
 }
 ContextOf = Callable[[Front], Context]
 
@@ -62,8 +65,9 @@ class RemoraTool:
 
     def definitions(self) -> list[Params]:
         fields: Params = {}
-        for name in ACTIONS.values():
-            fields |= fields_of(name)
+        for action, name in ACTIONS.items():
+            if action != "pending":  # takes what the memory's filters are; an agent needs none of them
+                fields |= fields_of(name)
         described = "; ".join(f"{action}: {OPERATIONS[name].summary}" for action, name in ACTIONS.items())
         return [
             {
@@ -86,7 +90,7 @@ class RemoraTool:
             return failure(f"action must be one of {', '.join(ACTIONS)}")
         try:
             result = await run(self._context_of(front), ACTIONS[action], given)
-        except (UsageError, RefusedError) as problem:
+        except (UsageError, RefusedError, MemoryFault) as problem:
             return failure(str(problem))
         return {"content": [text_item(OPERATIONS[ACTIONS[action]].render(result))], "structuredContent": result}
 

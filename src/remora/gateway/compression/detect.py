@@ -18,7 +18,7 @@ _SLICE_ARGUMENTS = {"offset", "limit", "head", "tail", "lines", "start_line", "e
 _CODE_SUFFIXES = """
     js jsx ts tsx mjs cjs mts cts c h cc cpp hpp cxx rs go java kt kts scala swift rb php cs sh bash zsh sql lua r jl
     pl pm hs ml ex exs erl clj dart vue svelte css scss less proto graphql tf zig nim m mm f90 vb ps1
-    """.split()  # noqa: SIM905
+    """.split()
 _SUFFIXES = {
     "py": "python", "pyi": "python", "json": "json", "ipynb": "json", "ndjson": "ndjson", "jsonl": "ndjson",
     "md": "markdown", "rst": "markdown", "markdown": "markdown", "html": "html", "htm": "html", "xml": "xml",

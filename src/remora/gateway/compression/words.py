@@ -28,7 +28,7 @@ STOP = frozenset(
     would should may might i we our us he she his her into onto out up down over under than then so such no nor
     only own same too very just about after before between during each few more most other some all both because
     until while whom whose these those am who why me my
-    """.split()  # noqa: SIM905
+    """.split()
 )
 # Verbs and nouns of asking itself: they tell what the agent does, not what it looks for.
 ASKING = frozenset(
@@ -39,7 +39,7 @@ ASKING = frozenset(
     work working happened happening went happens go going configured tool response say said please need want
     explain describe summary summarize summarise triage misbehaves misbehave healthy places place source call
     calls review inspect examine explore analyse analyze investigate debug
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _SUFFIXES = (
     ("ies", "y"), ("es", ""), ("es", "e"), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e"),

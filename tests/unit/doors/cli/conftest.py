@@ -67,3 +67,9 @@ def config(home: Path) -> Callable[[str], Path]:
         return home / "config.toml"
 
     return write
+
+
+@pytest.fixture
+def words_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory without an encoder: it opens faster."""
+    monkeypatch.setenv("REMORA_EMBEDDING__PROVIDER", "none")

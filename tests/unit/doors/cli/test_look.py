@@ -91,7 +91,7 @@ def test_stats_count_calls(run: Run, config: Write) -> None:
     document = run("stats", "--since", "1h", "--by", "tool", "--tool-defs", "--json").document
     assert document["calls"] == 1
     assert [row["name"] for row in document["rows"]] == ["notes/search_notes"]
-    assert [row["tools"] for row in document["definitions"]["rows"]] == [6]
+    assert [row["tools"] for row in document["definitions"]["rows"]] == [10]
     assert run("stats", "--session", "nobody", "--json").document["calls"] == 0
 
 

@@ -39,5 +39,7 @@ def test_documents_that_cannot_be_written_again_give_their_values() -> None:
 
 
 def test_the_marker_alone_tells_where_to_find_it() -> None:
-    assert marker_alone(Job("abc", "log", 1, handle="h1")).body == '[rem: 3 characters left out | more: read_more("h1")]'
+    assert (
+        marker_alone(Job("abc", "log", 1, handle="h1")).body == '[rem: 3 characters left out | more: read_more("h1")]'
+    )
     assert json.loads(marker_alone(Job("[1]", "json", 1, pointer=None)).body) == {"_rem": "3 characters left out"}

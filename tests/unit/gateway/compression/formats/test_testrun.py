@@ -5,7 +5,8 @@ from remora.gateway.compression.formats.testrun import HEAD, decode, encode
 
 def results(names: list[str]) -> str:
     lines = [
-        f"tests/test_a.py::{name} PASSED ".ljust(60) + f"[{i * 100 // len(names):>3}%]" for i, name in enumerate(names, 1)
+        f"tests/test_a.py::{name} PASSED ".ljust(60) + f"[{i * 100 // len(names):>3}%]"
+        for i, name in enumerate(names, 1)
     ]
     return "\n".join([f"collected {len(names)} items", "+ a line that looks like ours", *lines, "done"])
 

@@ -1,0 +1,1 @@
+"""The long-term memory: what is kept, found again, corrected and forgotten."""
