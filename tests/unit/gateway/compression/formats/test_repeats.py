@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from remora.gateway.compression.formats.repeats import HEAD, decode, encode
 
@@ -31,3 +33,11 @@ def test_everything_comes_back(source: str) -> None:
 def test_a_text_with_all_our_marks_stays() -> None:
     source = "\n".join([*(f"{mark}=1" for mark in "#@%~^§"), *TRACE, *TRACE])
     assert encode(source) == source
+
+
+lines = st.sampled_from([*TRACE, "", "short", "=" * 14, "~" * 11 + "-", "#{1", "#}", "@=1", "%-3x", "x ×2"])
+
+
+@given(st.lists(lines, max_size=40).map("\n".join))
+def test_every_mix_of_lines_comes_back(source: str) -> None:
+    assert decode(encode(source)) == source
