@@ -17,7 +17,12 @@ from remora.gateway.pipeline import Call
 from remora.gateway.stages.workers import Workers
 from remora.gateway.view import View
 
-SERVERS = {"files": {"command": "f"}, "git": {"command": "g"}, "web": {"url": "https://web.example/mcp"}}
+SERVERS: dict[str, Any] = {
+    "files": {"command": "f"},
+    "git": {"command": "g"},
+    "web": {"url": "https://web.example/mcp"},
+    "api": {"url": "https://api.example/mcp", "invalidates": ["web"]},
+}
 
 
 class Forgetful(NoState):
@@ -143,33 +148,56 @@ async def test_a_failure_of_the_first_is_not_the_others_last_word(desk):
     assert desk.asked == 2
 
 
+async def test_each_makes_sure_for_himself(desk):
+    later: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    desk.next = [later, RpcError(-1, "again")]
+    waiting = [asyncio.ensure_future(desk.answer(desk.call())) for _ in range(3)]
+    while not desk.asked:
+        await asyncio.sleep(0)
+    later.set_exception(RpcError(-1, "broke off"))
+    answers = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(each) for each in answers].count(RpcError) == 2
+    assert said("answer 3") in answers
+
+
+async def uses(desk: Desk) -> dict[str, str]:
+    """Of each server, whether its answer is known."""
+    found = {}
+    for server in SERVERS:
+        again = desk.call(server=server)
+        await desk.answer(again)
+        found[server] = again.report.cache
+    await desk.kept()
+    return found
+
+
 async def test_a_write_is_always_done_and_makes_old_answers_stale(desk):
     for server in SERVERS:
         await desk.answer(desk.call(server=server))
     await desk.kept()
     write = desk.call("write", "files")
-    assert [await desk.answer(write), await desk.answer(write)] == [said("answer 4"), said("answer 5")]
+    assert [await desk.answer(write), await desk.answer(write)] == [said("answer 5"), said("answer 6")]
     assert write.report.cache == "off"
-    uses = {}
-    for server in SERVERS:
-        again = desk.call(server=server)
-        await desk.answer(again)
-        uses[server] = again.report.cache
-    assert uses == {"files": "miss", "git": "miss", "web": "hit"}  # git is of this machine too, the web is not
+    # git is of this machine too, the others are not
+    assert await uses(desk) == {"files": "miss", "git": "miss", "web": "hit", "api": "hit"}
+    await desk.answer(desk.call("write", "api"))
+    assert await uses(desk) == {"files": "hit", "git": "hit", "web": "miss", "api": "miss"}
 
 
-async def test_what_was_read_during_a_write_is_stale_after_it(desk):
+async def test_what_was_read_before_a_write_or_during_it_is_stale(desk):
+    await desk.answer(desk.call())
+    await desk.kept()
     later: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     desk.next = [later]
     writing = asyncio.ensure_future(desk.answer(desk.call("write")))
-    while not desk.asked:
+    while desk.asked < 2:
         await asyncio.sleep(0)
-    assert await desk.answer(desk.call()) == said("answer 2")
+    assert await desk.answer(desk.call()) == said("answer 3")
     await desk.kept()
     later.set_exception(RpcError(-1, "half done"))
     with pytest.raises(RpcError):
         await writing
-    assert await desk.answer(desk.call()) == said("answer 3")
+    assert await desk.answer(desk.call()) == said("answer 4")
 
 
 async def test_forgetting_on_demand(desk):
@@ -182,6 +210,18 @@ async def test_forgetting_on_demand(desk):
     await desk.kept()
     await desk.cache.clear()
     assert await desk.answer(desk.call()) == said("answer 3")
+
+
+async def test_clearing_reaches_every_engine_of_the_home(desk, tmp_path):
+    other = Desk(tmp_path)
+    await other.answer(other.call())
+    await other.kept()
+    await desk.cache.clear("git")
+    assert await other.answer(other.call()) == said("answer 1")
+    await desk.cache.clear()
+    assert await other.answer(other.call()) == said("answer 2")
+    await other.kept()
+    await other.cache.close()
 
 
 def test_secrets_are_found_by_their_labels_too():
