@@ -29,8 +29,13 @@ async def contexts(tmp_path: Path) -> AsyncIterator[Any]:
     async def clear(server: str, tool: str) -> int:
         return len(server) + len(tool)
 
-    gateway: Any = SimpleNamespace(stash=Stash(state, config.stash), config=config, metrics=metrics,
-                                   parts=SimpleNamespace(workers=workers), cache=SimpleNamespace(clear=clear))  # fmt: skip
+    gateway: Any = SimpleNamespace(
+        stash=Stash(state, config.stash),
+        config=config,
+        metrics=metrics,
+        parts=SimpleNamespace(workers=workers),
+        cache=SimpleNamespace(clear=clear),
+    )
 
     def make(name: str = "me", scope: Any = "admin") -> Context:
         return Context(gateway, state, None, Principal(name, scope))  # type: ignore[arg-type]
@@ -43,7 +48,11 @@ async def contexts(tmp_path: Path) -> AsyncIterator[Any]:
 async def test_reading_on_is_answered_and_counted(contexts: Any) -> None:
     handle = await contexts.stash.put(TEXT, principal="me", kind="log")
     answer = await run(contexts.make(scope="read"), "stash.read", {"handle": handle, "q": "7-8"})
-    assert (answer["text"], answer["mode"], answer["error"]) == ("line 7 of the text\nline 8 of the text", "lines", False)
+    assert (answer["text"], answer["mode"], answer["error"]) == (
+        "line 7 of the text\nline 8 of the text",
+        "lines",
+        False,
+    )
     assert contexts.recovered == [(handle, None, "lines", answer["tokens"])]
 
 
@@ -65,7 +74,10 @@ async def test_what_is_not_there_or_somebody_elses_is_said_in_the_same_words(con
 async def test_a_wrong_question_is_named(contexts: Any) -> None:
     handle = await contexts.stash.put(TEXT, principal="me")
     answer = await run(contexts.make(), "stash.read", {"handle": handle, "mode": "grep", "q": "(a+)+"})
-    assert (answer["error"], answer["text"]) == (True, "rem: bad pattern: nested repetition at 4: repeat one thing only")
+    assert (answer["error"], answer["text"]) == (
+        True,
+        "rem: bad pattern: nested repetition at 4: repeat one thing only",
+    )
     with pytest.raises(UsageError, match="mode"):
         await run(contexts.make(), "stash.read", {"handle": handle, "mode": "odd"})
 

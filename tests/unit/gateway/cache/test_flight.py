@@ -33,10 +33,11 @@ async def test_one_request_for_all_and_progress_for_those_who_want_it() -> None:
     assert server.asked == [{"name": "x", "_meta": {"progressToken": TOKEN, "k": 1}}]
     server.front.notify("notifications/progress", {"progressToken": TOKEN, "progress": 1})
     server.front.notify("notifications/message", {"level": "info"})
-    assert one.told == [
-        ("notifications/progress", {"progressToken": "mine", "progress": 1}), ("notifications/message", {"level": "info"})
+    assert one.notified == [
+        ("notifications/progress", {"progressToken": "mine", "progress": 1}),
+        ("notifications/message", {"level": "info"})
     ]  # fmt: skip
-    assert two.told == [("notifications/message", {"level": "info"})]
+    assert two.notified == [("notifications/message", {"level": "info"})]
     server.answer.set_result({"content": []})
     assert await asyncio.gather(*joined) == [{"content": []}] * 2
 

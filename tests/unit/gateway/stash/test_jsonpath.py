@@ -6,7 +6,8 @@ from remora.gateway.compression.formats.values import dump, parse
 from remora.gateway.stash.jsonpath import PathError, find
 
 BOOKS = parse("""{"shop": {"book": [
-  {"title": "A", "price": 8.95, "tags": ["x"]}, {"title": "B", "price": 12.99}, {"title": "C", "price": 8.950, "isbn": "1"}
+  {"title": "A", "price": 8.95, "tags": ["x"]}, {"title": "B", "price": 12.99},
+  {"title": "C", "price": 8.950, "isbn": "1"}
 ], "it's": 1}, "limit": 10}""")
 
 
@@ -36,7 +37,9 @@ def test_what_a_path_selects(path: str, found: list[str]) -> None:
     assert [dump(value) for value in find(BOOKS, path)] == found
 
 
-@pytest.mark.parametrize("path", ["limit", "$.", "$[", "$['a", "$.a b", "$[?]", "$[?@.a==]", "$[?(@.a]", "$[?1]", "$[1"])
+@pytest.mark.parametrize(
+    "path", ["limit", "$.", "$[", "$['a", "$.a b", "$[?]", "$[?@.a==]", "$[?(@.a]", "$[?1]", "$[1"]
+)
 def test_what_is_wrong_is_said_with_its_place(path: str) -> None:
     with pytest.raises(PathError, match=r" at position \d+$"):
         find(BOOKS, path)

@@ -23,7 +23,11 @@ def test_what_was_shown_before_is_not_shown_again() -> None:
 
 
 def test_values_come_with_their_path() -> None:
-    document = {"a": {"b c": "the zebra"}, "rows": [{"id": i, "name": f"thing {i}"} for i in range(50)], "n": list(range(9))}
+    document = {
+        "a": {"b c": "the zebra"},
+        "rows": [{"id": i, "name": f"thing {i}"} for i in range(50)],
+        "n": list(range(9)),
+    }
     text = json.dumps(document)
     assert search(text, "json", "zebra", 200).startswith('a.["b c"]: "the zebra"')
     rows = search(text, "json", "thing 33", 300).split("\n")

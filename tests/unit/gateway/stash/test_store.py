@@ -23,7 +23,9 @@ async def state(tmp_path: Path) -> AsyncIterator[StateDb]:
 
 
 async def test_kept_for_its_owner_and_found_by_another_engine(state: StateDb) -> None:
-    handle = await Stash(state, StashConfig()).put(TEXT, principal="me", server="s", tool="t", kind="log", cleaned="clean")
+    handle = await Stash(state, StashConfig()).put(
+        TEXT, principal="me", server="s", tool="t", kind="log", cleaned="clean"
+    )
     assert handle == handle_of(TEXT)
     later = Stash(state, StashConfig())
     kept = await later.get(handle, ME)
