@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -60,15 +61,48 @@ async def test_what_there_is_no_room_for_is_refused(state: StateDb) -> None:
         await full.put(TEXT, principal="me")
 
 
-async def test_older_entries_make_room(state: StateDb) -> None:
-    stash = Stash(state, StashConfig(max_bytes=60))
-    old = await stash.put("old " * 50, principal="me")
-    await state.run(lambda db: db.execute("UPDATE stash SET created = created - ?", (store.FRESH_SECONDS + 1,)))
-    texts = [f"{i} new words {i * 7919}" for i in range(3)]
-    handles = [await stash.put(text, principal="me") for text in texts[:1]]
+async def test_the_least_recently_read_make_room(state: StateDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = StashConfig(max_bytes=600)
+    stash = Stash(state, config)
+    old = [await stash.put(f"{n} " * 3, principal="me") for n in range(30)]
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + store.FRESH_SECONDS + 100)
+    assert await Stash(state, config).get(old[0], ME)
+    new = await stash.put("".join(map(chr, range(40, 240))), principal="me")
     kept = {row.handle for row in await stash.list()}
-    assert handles[0] in kept
-    assert (old in kept) is (sum(1 for _ in kept) > 1)
+    assert {new, old[0]} <= kept
+    assert len(kept) < 31
+    assert old[1] not in kept
+    assert await Stash(state, config).get(old[1], ME) is None
+
+
+async def test_it_ends_some_time_after_the_last_reading(state: StateDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = StashConfig(ttl_hours=1)
+    stash, now = Stash(state, config), time.time()
+    handle = await stash.put(TEXT, principal="me")
+    for later in (3_000, 6_000):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        assert await stash.get(handle, ME)
+    monkeypatch.setattr(time, "time", lambda: now + 6_000 + 3_601)
+    assert await stash.get(handle, ME) is None
+    assert await Stash(state, config).get(handle, ME) is None
+    assert await stash.list() == []
+
+
+async def test_long_texts_with_every_character_come_back(state: StateDb) -> None:
+    text = "caf\u00e9 \ud800 \r\n" * 20_000
+    handle = await Stash(state, StashConfig()).put(text, principal="me")
+    kept = await Stash(state, StashConfig()).get(handle, ME)
+    assert kept is not None
+    assert kept.text == text
+
+
+async def test_without_a_file_nothing_is_taken_for_kept(state: StateDb) -> None:
+    await state.close()
+    stash = Stash(state, StashConfig())
+    with pytest.raises(NotKept):
+        await stash.put(TEXT, principal="me")
+    assert await stash.get(handle_of(TEXT), ME) is None
 
 
 async def test_entries_expire_and_can_be_forgotten(state: StateDb) -> None:
