@@ -35,9 +35,13 @@ async def mirrored(call: Call, arguments: Message) -> Message:
     return {**said(json.dumps(data)), "structuredContent": data}
 
 
+def _read(path: str) -> str:
+    return Path(path).read_bytes().decode()
+
+
 @tool(**takes(path="string"), **READ_ONLY)
 async def read_file(call: Call, arguments: Message) -> Message:
-    return said(Path(arguments["path"]).read_bytes().decode())
+    return said(_read(arguments["path"]))
 
 
 @tool(**takes(name="string"), **READ_ONLY)

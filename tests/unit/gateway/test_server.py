@@ -132,8 +132,8 @@ async def test_every_setting_is_known_to_be_one_or_the_other():
              "breaker_failures", "breaker_reset_seconds", "trust_annotations", "enabled", "prefix", "bare_names",
              "start", "idle_stop_minutes", "projects", "instructions", "catalog_mode", "max_description_chars",
              "structured", "tools", "compression", "clean", "min_tokens", "max_result_tokens", "max_result_chars",
-             "verbatim_max_tokens", "chars_per_token", "relevance", "hybrid", "selective", "progressive", "llm", "local",
-             "cache_policy", "cache_ttl_seconds", "invalidates"}  # fmt: skip
+             "verbatim_max_tokens", "chars_per_token", "relevance", "hybrid", "selective", "progressive", "llm",
+             "local", "cache_policy", "cache_ttl_seconds", "invalidates"}  # fmt: skip
     assert set(ServerConfig.model_fields) == later | set(CONNECTION)
 
 

@@ -1,154 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.gateway.gateways import NoState
 
 from remora.config.model import Config
-from remora.config.results import StashConfig
 from remora.errors import RefusedError, UsageError
-from remora.gateway.session import Principal, Session
+from remora.gateway.session import Principal
 from remora.gateway.stages.workers import Workers
 from remora.gateway.stash.store import Stash
-from remora.operations import stash
-from remora.operations.registry import Context, run
+from remora.operations.registry import Context, registered, run
 from remora.storage.sqlite.state import StateDb
 
-TEXT = "\n".join(f"line {i} of the report about step {i * 7}" for i in range(1, 5001))
-UNKNOWN = "0" * 16
-
-
-class Hurried(Workers):
-    """Nothing is ever finished here; `alone` is noted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.alone_for: list[float] = []
-
-    async def run(self, *_: Any) -> Any:
-        raise TimeoutError
-
-    async def alone(self, limit: float, *_: Any) -> Any:
-        self.alone_for.append(limit)
-        raise TimeoutError
-
-
-class Desk:
-    """Where operations are run, with a stash, and what they leave behind."""
-
-    def __init__(self, state: StateDb, workers: Workers) -> None:
-        config = Config.model_validate({"pipeline": {"max_result_tokens": 300}})
-        self.recovered: list[Any] = []
-        self.cleared: list[Any] = []
-        self.stash = Stash(state, StashConfig())
-        self.gateway: Any = SimpleNamespace(
-            stash=self.stash, config=config, view=lambda session: SimpleNamespace(config=config),
-            metrics=SimpleNamespace(record_recovery=lambda *told: self.recovered.append(told)),
-            parts=SimpleNamespace(workers=workers), cache=SimpleNamespace(clear=self._clear),
-        )  # fmt: skip
-
-    async def _clear(self, *given: str) -> int:
-        self.cleared.append(given)
-        return 3
-
-    async def run(self, name: str, by: Principal | None = None, session: Session | None = None, **given: Any) -> Any:
-        by = by or Principal("me", "admin")
-        return await run(Context(self.gateway, NoState(), Path(), by, session), name, given)  # type: ignore[arg-type]
-
-    async def put(self, text: str = TEXT, **more: Any) -> str:
-        return await self.stash.put(text, principal="me", server="s", tool="t", **more)
+TEXT = "\n".join(f"line {i} of the text" for i in range(1, 301))
+registered()
 
 
 @pytest.fixture
-async def desk(tmp_path):
-    state, workers = StateDb(tmp_path / "state.db"), Workers()
-    yield Desk(state, workers)
+async def contexts(tmp_path: Path) -> AsyncIterator[Any]:
+    """Contexts of any principal around one stash; `recovered` is what the metrics heard."""
+    state, config, workers = StateDb(tmp_path / "state.db"), Config(), Workers()
+    recovered: list[Any] = []
+    metrics = SimpleNamespace(record_recovery=lambda *what: recovered.append(what))
+
+    async def clear(server: str, tool: str) -> int:
+        return len(server) + len(tool)
+
+    gateway: Any = SimpleNamespace(
+        stash=Stash(state, config.stash),
+        config=config,
+        metrics=metrics,
+        parts=SimpleNamespace(workers=workers),
+        cache=SimpleNamespace(clear=clear),
+    )
+
+    def make(name: str = "me", scope: Any = "admin") -> Context:
+        return Context(gateway, state, None, Principal(name, scope))  # type: ignore[arg-type]
+
+    yield SimpleNamespace(make=make, stash=gateway.stash, recovered=recovered)
     await workers.close()
     await state.close()
 
 
-async def test_reading_on_until_the_end_gives_the_whole_text(desk):
-    handle, read, offset = await desk.put(), "", 0
-    while True:
-        found = await desk.run("stash.read", handle=handle, offset=offset, limit=50_000)
-        body, _, tail = found["text"].rpartition("\n[rem: chars ")
-        read += body
-        if "next:" not in tail:
-            break
-        offset = int(tail.rpartition("offset=")[2].rstrip(")]"))
-    assert read == TEXT
+async def test_reading_on_is_answered_and_counted(contexts: Any) -> None:
+    handle = await contexts.stash.put(TEXT, principal="me", kind="log")
+    answer = await run(contexts.make(scope="read"), "stash.read", {"handle": handle, "q": "7-8"})
+    assert (answer["text"], answer["mode"], answer["error"]) == (
+        "line 7 of the text\nline 8 of the text",
+        "lines",
+        False,
+    )
+    assert contexts.recovered == [(handle, None, "lines", answer["tokens"])]
 
 
-async def test_an_answer_fits_the_budget_and_is_told_to_the_metrics(desk):
-    handle = await desk.put()
-    found = await desk.run("stash.read", session=Session("stdio", key="k"), handle=handle)
-    assert found["mode"] == "range"
-    assert 0 < found["tokens"] <= 350
-    assert desk.recovered == [(handle, "k", "range", found["tokens"])]
-    most = await desk.run("stash.read", handle=await desk.put(TEXT * 5), limit=10**9)
-    assert 20_000 < most["tokens"] <= stash.MOST_TOKENS + 100
+async def test_raw_is_what_the_server_sent(contexts: Any) -> None:
+    handle = await contexts.stash.put("<b>sent</b>", principal="me", cleaned="sent")
+    asked = {"handle": handle}
+    assert (await run(contexts.make(), "stash.read", asked))["text"].startswith("sent\n")
+    assert (await run(contexts.make(), "stash.read", {**asked, "raw": True}))["text"].startswith("<b>sent</b>\n")
 
 
-async def test_the_mode_follows_from_what_is_asked(desk):
-    handle = await desk.put()
-    found = await desk.run("stash.read", handle=handle, q="7-8")
-    assert (found["mode"], found["error"]) == ("lines", False)
-    assert "line 8 of" in found["text"]
-    assert "line 9 of" not in found["text"]
+async def test_what_is_not_there_or_somebody_elses_is_said_in_the_same_words(contexts: Any) -> None:
+    handle = await contexts.stash.put(TEXT, principal="me")
+    told = [await run(contexts.make("other", "read"), "stash.read", {"handle": each}) for each in (handle, "0" * 16)]
+    assert all(answer["error"] for answer in told)
+    assert told[0]["text"].replace(handle, "") == told[1]["text"].replace("0" * 16, "")
+    assert contexts.recovered == []
 
 
-async def test_raw_is_what_the_server_sent(desk):
-    handle = await desk.put("<p>Hello</p>", cleaned="Hello")
-    assert (await desk.run("stash.read", handle=handle))["text"].startswith("Hello")
-    assert (await desk.run("stash.read", handle=handle, raw=True))["text"].startswith("<p>Hello</p>")
+async def test_a_wrong_question_is_named(contexts: Any) -> None:
+    handle = await contexts.stash.put(TEXT, principal="me")
+    answer = await run(contexts.make(), "stash.read", {"handle": handle, "mode": "grep", "q": "(a+)+"})
+    assert (answer["error"], answer["text"]) == (
+        True,
+        "rem: bad pattern: nested repetition at 4: repeat one thing only",
+    )
+    with pytest.raises(UsageError, match="mode"):
+        await run(contexts.make(), "stash.read", {"handle": handle, "mode": "odd"})
 
 
-async def test_what_is_unknown_and_what_is_somebody_elses_sound_the_same(desk):
-    handle = await desk.put()
-    found = [await desk.run("stash.read", Principal("you", "read"), handle=each) for each in (handle, UNKNOWN)]
-    texts = {each["text"].replace(handle, UNKNOWN) for each in found}
-    assert all(each["error"] for each in found)
-    assert len(texts) == 1
-    assert "call the original tool again" in texts.pop()
-    assert desk.recovered == []
+async def test_looking_after_what_is_kept(contexts: Any) -> None:
+    handle = await contexts.stash.put(TEXT, principal="me", server="s", tool="t", kind="log")
+    (entry,) = (await run(contexts.make(), "stash.list", {}))["entries"]
+    assert (entry["handle"], entry["chars"], entry["type"], entry["until_restart"]) == (handle, len(TEXT), "log", False)
+    assert (await run(contexts.make(), "stash.show", {"handle": handle}))["text"] == TEXT
+    assert await run(contexts.make(), "stash.clear", {}) == {"cleared": 1}
     with pytest.raises(UsageError, match="not found or expired"):
-        await desk.run("stash.show", Principal("you", "read"), handle=handle)
+        await run(contexts.make(), "stash.show", {"handle": handle})
 
 
-async def test_what_takes_too_long_is_said_in_words(desk):
-    handle, hurried = await desk.put(), Hurried()
-    desk.gateway.parts.workers = hurried
-    slow = await desk.run("stash.read", handle=handle, mode="grep", q="(a+)+b")
-    plain = await desk.run("stash.read", handle=handle, mode="grep", q="step 77")
-    assert "not finished within" in slow["text"]
-    assert slow["error"]
-    assert plain["error"]
-    assert hurried.alone_for == [stash.GREP_SECONDS]  # only a pattern that can run wild has a process to end
-
-
-@pytest.mark.parametrize("given", [{"mode": "guess"}, {"offset": -1}, {"context": 101}, {"more": 1}])
-async def test_values_that_no_reading_has_are_refused(desk, given):
-    with pytest.raises(UsageError):
-        await desk.run("stash.read", handle=UNKNOWN, **given)
-
-
-async def test_looking_after_what_is_kept(desk):
-    plain, secret = await desk.put(), await desk.put("a secret", secret=True)
-    listed = (await desk.run("stash.list"))["entries"]
-    assert {row["handle"]: row["until_restart"] for row in listed} == {plain: False, secret: True}
-    assert len((await desk.run("stash.list", limit=1))["entries"]) == 1
-    assert (await desk.run("stash.show", handle=plain))["text"] == TEXT
-    assert await desk.run("stash.clear", handle=plain) == {"cleared": 1}
-    assert [row["handle"] for row in (await desk.run("stash.list"))["entries"]] == [secret]
-    assert await desk.run("stash.clear") == {"cleared": 1}
-    for name in ("stash.list", "stash.clear"):
-        with pytest.raises(RefusedError):
-            await desk.run(name, Principal("you", "write"))
-
-
-async def test_kept_answers_are_forgotten_by_server_and_tool(desk):
-    assert await desk.run("cache.clear", server="s", tool="t") == {"cleared": 3}
-    assert desk.cleared == [("s", "t")]
-    with pytest.raises(RefusedError):
-        await desk.run("cache.clear", Principal("you", "read"))
+async def test_forgetting_needs_more_than_reading(contexts: Any) -> None:
+    for name in ("stash.clear", "stash.list", "cache.clear"):
+        with pytest.raises(RefusedError, match="needs the scope"):
+            await run(contexts.make(scope="read"), name, {})
+    assert await run(contexts.make(scope="write"), "cache.clear", {"server": "ab", "tool": "c"}) == {"cleared": 3}

@@ -1,136 +1,132 @@
-import logging
+from __future__ import annotations
+
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.gateway.fakes import FakeFront
-from tests.unit.gateway.gateways import NoState
+from tests.unit.gateway.fakes import FakeFront, catalog, source, tool
 
 from remora.config.model import Config
-from remora.config.results import StashConfig
-from remora.gateway.catalog import Entry, Source
-from remora.gateway.manifest import Manifest
+from remora.gateway.compression.job import handle_of
 from remora.gateway.pipeline import Call
-from remora.gateway.session import Principal
 from remora.gateway.stages import compress
 from remora.gateway.stages.compress import CompressStage
-from remora.gateway.stages.workers import Workers
-from remora.gateway.stash.store import Stash
+from remora.gateway.stash.store import NotKept
 from remora.gateway.view import View
-from remora.storage.sqlite.state import StateDb
 
-LOG = "\n".join(f"2026-01-01 10:{i // 60:02}:{i % 60:02} INFO step {i} of run {i * 7919 % 977}" for i in range(900))
+ENTRY = catalog(source(tools=[tool("look")])).tools["up__look"]
+LINES = "\n".join(f"{i * 7919 % 1009} plain words {i} that say little {i * 31 % 97}" for i in range(400))
 
 
-class Slow(Workers):
-    """Whatever is looked at takes too long; cutting does not."""
+class Shelf:
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+        self.full = False
+
+    async def put(self, text: str, **about: Any) -> str:
+        if self.full:
+            raise NotKept("it is full")
+        self.kept[handle_of(text)] = SimpleNamespace(text=text, **about)
+        return handle_of(text)
+
+    async def get(self, handle: str, principal: Any) -> Any:
+        return self.kept.get(handle)
+
+
+class Here:
+    """Works at once; `late` works take too long."""
+
+    def __init__(self) -> None:
+        self.late: list[Any] = []
 
     async def run(self, size: int, limit: float, work: Any, *given: Any) -> Any:
-        if work is compress.reduce:
+        if work in self.late:
             raise TimeoutError
         return work(*given)
 
 
 @pytest.fixture
-async def stash(tmp_path):
-    state = StateDb(tmp_path / "state.db")
-    yield Stash(state, StashConfig())
-    await state.close()
+def shelf() -> Shelf:
+    return Shelf()
 
 
 @pytest.fixture
-async def workers():
-    made = Workers()
-    yield made
-    await made.close()
+def here() -> Here:
+    return Here()
 
 
-def call(own: tuple[str, ...] = ("read_more",), **pipeline: Any) -> Call:
-    tables = {"servers": {"s": {"command": "x"}}, "pipeline": {"max_result_tokens": 500, **pipeline}}
-    config = Config.model_validate(tables)
-    source = Source("s", "s", config.server("s"), Manifest("f", False, "1"))
-    view = View(config=config, settings={"s": config.server("s")}, own=list(own))
-    return Call(Entry("s__build", source, "build", {"name": "build"}), {}, "", FakeFront(), view, "trace")
+def call(strategy: str = "auto", own: tuple[str, ...] = ("remora", "read_more")) -> Call:
+    pipeline = {"max_result_tokens": 400, "min_tokens": 100, "compression": strategy}
+    config = Config.model_validate({"servers": {"up": {"command": "x"}}, "pipeline": pipeline})
+    return Call(ENTRY, {}, "", FakeFront(), View(settings={"up": config.server("up")}, config=config, own=list(own)))
 
 
 def said(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "_meta": {"theirs": 1}}
 
 
-async def test_a_long_result_is_shortened_told_and_kept(stash, workers):
-    one, given = call(), said(LOG)
-    made = await CompressStage(stash, workers)(one, given)
-    text, told = made["content"][0]["text"], made["_meta"]["remora/pipeline"]
-    assert given == said(LOG)
-    assert made["_meta"]["theirs"] == 1
-    assert told["tokens_out"] <= 500 < told["tokens_in"]
-    assert f'read_more("{told["handle"]}")' in text
-    kept = await stash.get(told["handle"], one.front.session.principal)
-    assert (kept.text, kept.server, kept.tool, kept.trace_id) == (LOG, "s", "build", "trace")
-    assert await stash.get(told["handle"], Principal("somebody", "read")) is None
-    assert one.report.units_kept < one.report.units_total
+def text_of(result: Any) -> str:
+    return str(result["content"][0]["text"])
 
 
-async def test_a_short_result_is_the_very_same(stash, workers):
-    given = said("a few words")
-    assert await CompressStage(stash, workers)(call(), given) is given
+async def test_what_is_left_out_is_kept_before_it_is_delivered(shelf: Shelf, here: Here) -> None:
+    asked = call()
+    result = await CompressStage(shelf, here)(asked, said(LINES))  # type: ignore[arg-type]
+    handle = handle_of(LINES)
+    assert f'read_more("{handle}")' in text_of(result)
+    assert (shelf.kept[handle].text, shelf.kept[handle].principal) == (LINES, "local")
+    assert result["_meta"] == {"theirs": 1, "remora/pipeline": asked.report.told()}
+    assert asked.report.handle == handle
+    assert (asked.report.tokens_out or 0) <= 400 < (asked.report.tokens_in or 0)
 
 
-async def test_an_answer_of_ours_that_comes_back_is_left_alone(stash, workers):
-    stage, other = CompressStage(stash, workers), call()
-    text = (await stage(other, said(LOG)))["content"][0]["text"]
-    ours = said(f"{LOG}\n{text}")
-    assert await stage(call(), ours) is ours
-    strange = said(f'{LOG}\n[rem: kept 1 of 2 lines | more: read_more("{"0" * 16}")]')
-    assert await stage(call(), strange) is not strange
+async def test_short_results_are_the_same_object(shelf: Shelf, here: Here) -> None:
+    result = said("short")
+    assert await CompressStage(shelf, here)(call(), result) is result  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("own", [("read_more",), ()])
-async def test_without_a_way_back_nothing_is_left_out(stash, workers, own, caplog):
-    nowhere = Stash(NoState(), StashConfig()) if own else stash  # type: ignore[arg-type]
-    one, given = call(own), said(LOG)
-    with caplog.at_level(logging.WARNING):
-        assert await CompressStage(nowhere, workers)(one, given) is given
-    assert one.report.handle is None
-    assert one.report.fallback == ("stash" if own else None)
-    assert ("cannot be kept" in caplog.text) is bool(own)
+async def test_what_cannot_be_kept_is_not_shortened(shelf: Shelf, here: Here) -> None:
+    shelf.full = True
+    asked = call()
+    result = said(LINES)
+    assert await CompressStage(shelf, here)(asked, result) is result  # type: ignore[arg-type]
+    assert asked.report.fallback == "stash"
 
 
-async def test_what_takes_too_long_passes_whole_or_is_cut(stash):
-    stage, given = CompressStage(stash, Slow()), said(LOG)
-    passing = call()
-    assert await stage(passing, given) is given
-    assert passing.report.fallback == "timeout_fallback"
-    cut = call(pass_through_max_tokens=1000)
-    made = await stage(cut, given)
-    assert len(made["content"][0]["text"]) < len(LOG) / 5
-    assert (cut.report.strategy, cut.report.fallback) == ("auto→timeout_fallback", "timeout_fallback")
-    assert (await stash.get(cut.report.handle, cut.front.session.principal)).text == LOG
+async def test_who_cannot_read_on_gets_everything(shelf: Shelf, here: Here) -> None:
+    result = said(LINES)
+    assert await CompressStage(shelf, here)(call(own=("remora",)), result) is result  # type: ignore[arg-type]
+    assert shelf.kept == {}
 
 
-async def test_a_summary_stands_for_the_text_and_without_one_it_is_cut(stash, workers):
-    heard: list[int] = []
-    answers = [("In short: all went well.", "llm_summary"), (None, "llm_summary→no_config_fallback")]
+async def test_an_answer_of_ours_that_comes_back_is_left_alone(shelf: Shelf, here: Here) -> None:
+    stage = CompressStage(shelf, here)  # type: ignore[arg-type]
+    ours = f'{LINES}\n[rem: kept 1 of 2 lines | more: read_more("{handle_of("original")}")]'
+    result = said(ours)
+    assert await stage(call(), result) is not result
+    await shelf.put("original")
+    assert await stage(call(), result) is result
 
-    async def summarise(one: Any, text: str, room: int) -> Any:
-        assert text == LOG
-        heard.append(room)
+
+async def test_a_text_that_takes_too_long_gets_head_and_tail(shelf: Shelf, here: Here) -> None:
+    here.late.append(compress.reduce)
+    asked = call()
+    long = LINES * 20
+    result = await CompressStage(shelf, here)(asked, said(long))  # type: ignore[arg-type]
+    assert (asked.report.strategy, asked.report.fallback) == ("auto→timeout_fallback", "timeout_fallback")
+    assert len(text_of(result)) < len(LINES)
+
+
+async def test_a_summary_if_there_is_one(shelf: Shelf, here: Here) -> None:
+    answers: list[Any] = [("In short.", "llm_summary"), (None, "llm_summary→error_fallback")]
+
+    async def summarise(*_: Any) -> Any:
         return answers.pop(0)
 
-    stage = CompressStage(stash, workers, summarise)
-    one, other = call(compression="llm_summary"), call(compression="llm_summary")
-    made = await stage(one, said(LOG))
-    assert made["content"][0]["text"] == "In short: all went well."
-    assert (one.report.strategy, one.report.fallback) == ("llm_summary", None)
-    cut = await stage(other, said(LOG))
-    assert 'read_more("' in cut["content"][0]["text"]
-    assert other.report.fallback == "no_config_fallback"
-    assert 0 < heard[0] == heard[1] < len(LOG)
-
-
-async def test_no_summary_is_asked_for_that_nobody_could_read_past(stash, workers):
-    async def summarise(*_: Any) -> Any:
-        raise AssertionError("asked")
-
-    given = said(LOG)
-    stage = CompressStage(stash, workers, summarise)
-    assert await stage(call((), compression="llm_summary"), given) is given
+    stage = CompressStage(shelf, here, summarise)  # type: ignore[arg-type]
+    asked = call("llm_summary")
+    assert text_of(await stage(asked, said(LINES))) == "In short."
+    assert shelf.kept[handle_of(LINES)].text == LINES
+    failed = call("llm_summary")
+    assert "read_more" in text_of(await stage(failed, said(LINES)))
+    assert failed.report.strategy == "llm_summary→error_fallback"

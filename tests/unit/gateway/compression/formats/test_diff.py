@@ -2,20 +2,22 @@ from __future__ import annotations
 
 from remora.gateway.compression.formats.diff import layout
 
-DIFF = """diff --git a/x b/x
---- a/x
-+++ b/x
-@@ -1,3 +1,3 @@
- same
--old
-+new
-+
-@@ -9,1 +9,1 @@
- far
---- a/y
-+++ b/y
-@@ -1 +1 @@
--1""".split("\n")
+DIFF = [
+    "diff --git a/x b/x",
+    "--- a/x",
+    "+++ b/x",
+    "@@ -1,3 +1,3 @@",
+    " same",
+    "-old",
+    "+new",
+    "+",
+    "@@ -9,1 +9,1 @@",
+    " far",
+    "--- a/y",
+    "+++ b/y",
+    "@@ -1 +1 @@",
+    "-1",
+]
 
 
 def test_hunks_belong_to_their_file_and_lines_to_their_hunk() -> None:

@@ -2,17 +2,7 @@ from __future__ import annotations
 
 from remora.gateway.compression.formats.markdown import headings, layout
 
-TEXT = """# One
-words
-## Two
-- item
-  goes on
-```
-# no heading
-```
-Title
------
-end""".split("\n")
+TEXT = ["# One", "words", "## Two", "- item", "  goes on", "```", "# no heading", "```", "Title", "-----", "end"]
 
 
 def test_headings_have_levels_and_code_has_none() -> None:

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 from remora.gateway.compression.formats.outline import block, code, config, narrow, parents, snapshot
 
-CODE = """import x
-class A:
-    \"\"\"What it is.\"\"\"
-    def f(self):
-        raise ValueError
-    def g(self):
-        pass
-
-LIMIT = 5""".split("\n")
+CODE = [
+    "import x",
+    "class A:",
+    '    """What it is."""',
+    "    def f(self):",
+    "        raise ValueError",
+    "    def g(self):",
+    "        pass",
+    "",
+    "LIMIT = 5",
+]
 
 
 def test_lines_belong_to_the_line_above_that_is_indented_less() -> None:

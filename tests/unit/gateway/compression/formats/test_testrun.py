@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from remora.gateway.compression.formats.testrun import HEAD, decode, encode
 
 
@@ -23,3 +26,13 @@ def test_cases_of_one_test_share_its_name_and_come_back() -> None:
 def test_a_few_results_are_not_worth_it() -> None:
     source = results(["test_a", "test_b"])
     assert encode(source) == source
+
+
+names = st.sampled_from(["test_one", "test_two[a]", "test_two[b-1]", "test_two[with space]", "test_three", "[odd]"])
+
+
+@given(st.lists(names, min_size=8, max_size=40))
+def test_every_run_comes_back(found: list[str]) -> None:
+    source = results(found)
+    assert encode(source).startswith(HEAD)
+    assert decode(encode(source)) == source
