@@ -29,7 +29,9 @@ def call(
     source = Source("s", "s", config.server("s"), Manifest("f", False, "1"))
     entry = Entry(f"s__{name}", source, name, {"name": name, "annotations": notes})
     view = View(config=config, settings={"s": config.server("s")})
-    front: Any = SimpleNamespace(session=Session("stdio", Principal(principal, "admin")), caller=Caller(modern, "1"))
+    front: Any = SimpleNamespace(
+        session=Session("stdio", Principal(principal, "admin")), caller=Caller(modern, "1"), request_id=1
+    )
     return Call(entry, arguments or {}, "", front, view)
 
 
