@@ -62,7 +62,7 @@ class ResponseCache:
         found = await self._known(name, call)
         if found is not None:
             return found
-        flight = self._flights.get(name)
+        flight = self._flying(name)
         if flight is None:
             call.report.cache = "miss"
             return await self._flown(name, call, params, kept, ask)
@@ -90,23 +90,32 @@ class ResponseCache:
         return found.result
 
     async def _flown(self, name: str, call: Call, params: Params, kept: Rule, ask: Ask) -> Params:
-        flight = self._flights.get(name)  # somebody may have been quicker while we looked
+        flight = self._flying(name)  # somebody may have been quicker while we looked
         if flight is None:
             flight = self._flights[name] = Flight(call.front, params, ask)
-            flight.task.add_done_callback(lambda task: self._landed(name, call, kept, task))
+            flight.task.add_done_callback(lambda task: self._landed(name, call, kept, flight))
         else:
             call.report.cache, call.report.cache_age_ms = "hit", 0
         return await flight.join(call.front, params)
 
-    def _landed(self, name: str, call: Call, kept: Rule, task: asyncio.Future[Params]) -> None:
+    def _landed(self, name: str, call: Call, kept: Rule, flight: Flight) -> None:
         """A good answer stays with its flight until it is kept, so that nobody asks again in between."""
+        task = flight.task
         if task.cancelled() or task.exception() is not None or not _may_be_kept(task.result()):
-            self._flights.pop(name, None)
+            self._gone(name, flight)
             return
         work = asyncio.get_running_loop().create_task(self._keep(name, call, kept, task.result()))
         self._keeping.add(work)
         work.add_done_callback(self._keeping.discard)
-        work.add_done_callback(lambda _: self._flights.pop(name, None))
+        work.add_done_callback(lambda _: self._gone(name, flight))
+
+    def _flying(self, name: str) -> Flight | None:
+        flight = self._flights.get(name)
+        return None if flight is None or flight.abandoned else flight
+
+    def _gone(self, name: str, flight: Flight) -> None:
+        if self._flights.get(name) is flight:
+            del self._flights[name]
 
     async def _keep(self, name: str, call: Call, kept: Rule, result: Params) -> None:
         try:

@@ -26,6 +26,7 @@ class Flight:
         self.request_id: Any = leader.request_id
         self._callers: dict[int, tuple[Front, Any]] = {}
         self._joined = 0
+        self.abandoned = False
         meta = params.get("_meta")
         sent = {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), "progressToken": TOKEN}}
         self.task: asyncio.Future[Params] = asyncio.ensure_future(ask(self, sent))
@@ -42,6 +43,7 @@ class Flight:
         finally:
             del self._callers[mine]
             if not self._callers and not self.task.done():
+                self.abandoned = True  # who asks from now on needs a request of his own
                 self.task.cancel()
 
     # -- the front that the server sees ------------------------------------------------------------------------------
