@@ -16,6 +16,7 @@ def test_it_opens_after_failures_in_a_row():
     breaker = Breaker(3, 60)
     breaker.fail(0)
     breaker.fail(0)
+    assert not breaker.is_open
     breaker.succeed()
     breaker.fail(0)
     breaker.fail(0)
@@ -32,7 +33,7 @@ def test_an_open_one_says_how_long():
 def test_then_one_probe_is_let_through_and_no_more():
     breaker = opened(at=100)
     assert breaker.wait(160) == 0
-    assert breaker.wait(160) > 0
+    assert breaker.wait(160) == 1
     assert breaker.is_open
 
 

@@ -12,6 +12,7 @@ from remora.gateway.calls import text_bytes
 from remora.gateway.pipeline import Pipeline
 from remora.gateway.session import Caller, Principal
 from remora.gateway.wire.link import LinkLost
+from remora.telemetry.tracing import Span
 
 SAID = {"content": [{"type": "text", "text": "é"}], "x-top": 1}
 TOOLS = [
@@ -62,6 +63,13 @@ async def test_the_record_of_a_call(up, tmp_path):
     assert record.trace_id
     assert record.ms_total >= record.ms_upstream
     assert "never kept" not in str(record)
+
+
+async def test_a_trace_has_what_was_asked_and_answered(up, monkeypatch):
+    seen: list[Any] = []
+    monkeypatch.setattr(Span, "content", lambda span, **texts: seen.append(texts))
+    await call(up, up.front(), arguments={"a": 1})
+    assert seen == [{"arguments": {"a": 1}}, {"result": SAID}]
 
 
 @pytest.mark.parametrize(

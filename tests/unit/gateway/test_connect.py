@@ -131,6 +131,14 @@ async def test_a_connection_that_fails_is_closed(monkeypatch, answer, raised):
     assert all(link.closed for link in server.links)
 
 
+async def test_messages_that_belong_to_no_call_are_listened_for(monkeypatch):
+    listening = []
+    monkeypatch.setattr(FakeLink, "listen", lambda link: listening.append(link), raising=False)
+    for era, table, count in (("modern", modern(), 0), ("legacy", handshake(), 1)):
+        await Server(monkeypatch, table).connect(era=era)
+        assert len(listening) == count  # a modern server has its own way, `subscriptions/listen`
+
+
 async def test_an_older_version_is_spoken_if_the_server_wants_it(monkeypatch):
     server = Server(monkeypatch, handshake(initialize={"protocolVersion": "2024-11-05"}))
     link, _ = await server.connect()
@@ -142,6 +150,10 @@ async def test_an_address_of_the_older_transport_is_recognised(monkeypatch):
     server = Server(monkeypatch, {"server/discover": nowhere, "initialize": nowhere}, handshake())
     link, _ = await server.connect(command="", url="http://x/sse")
     assert (server.ways, link.methods()) == ([False, True], ["initialize"])
+    refused = Server(monkeypatch, {"server/discover": UNKNOWN, "initialize": UNKNOWN})
+    with pytest.raises(RpcError):
+        await refused.connect(command="", url="http://x/mcp")
+    assert refused.ways == [False]
     named = Server(monkeypatch, {"server/discover": nowhere, "initialize": nowhere})
     with pytest.raises(NotFoundHere):
         await named.connect(command="", url="http://x/sse", transport="http")

@@ -105,6 +105,7 @@ class TestToFront:
         result = {"contents": [], "resultType": "complete", "ttlMs": 5, "cacheScope": "public"}
         stamped = {**result, "_meta": {SERVER_KEY: {"name": "s"}, "v/k": 1}}
         assert eras.to_front(stamped, "resources/read", True, HANDSHAKE) == {"contents": [], "_meta": {"v/k": 1}}
+        assert eras.to_front({"_meta": "odd"}, "tools/call", True, HANDSHAKE) == {"_meta": "odd"}
         stamped["_meta"] = {SERVER_KEY: {}}
         assert eras.to_front(stamped, "resources/read", True, HANDSHAKE) == {"contents": []}
         assert stamped["resultType"] == "complete"

@@ -47,6 +47,8 @@ def test_tools_are_found_by_words(query, names):
 
 def test_no_more_than_asked_for_are_found():
     assert found("git", limit=2) == ["git__createIssue", "git__list_issues"]
+    assert len(found("", limit=1)) == 1
+    assert len(found("", limit=50)) == 3
     assert lazy.find(VIEW, {"query": "zebra"})["content"][0]["text"] == "No tool matches. Servers here: git."
 
 

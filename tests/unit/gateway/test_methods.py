@@ -10,7 +10,7 @@ from remora.errors import NotSent, RpcError
 from remora.gateway import methods
 from remora.gateway.connect import INSTANCE_KEY
 from remora.gateway.eras import SERVER_KEY, SUBSCRIPTION_KEY
-from remora.gateway.session import Principal
+from remora.gateway.session import Principal, ViewKey
 from remora.gateway.tasks import Tasks
 
 CAN = {"tools": {}, "resources": {}, "prompts": {}, "tasks": {"list": {}}, "experimental": {"x": {"a": 1}}, "own": {}}
@@ -37,7 +37,8 @@ def rich(**answers: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def up(world):
-    return await world({"up": {}}, lambda made: made.tables.update(up=rich()))
+    profiles = {"none": {"servers": []}}
+    return await world({"up": {}}, lambda made: made.tables.update(up=rich()), profiles=profiles)
 
 
 async def test_each_era_has_its_own_methods(up):
@@ -176,7 +177,8 @@ async def test_a_task_belongs_to_whoever_began_it(up):
     ann, reader, eve = (up.front(principal=login) for login in logins)
     assert await up.ask(ann, "tasks/cancel", taskId="t") == {"asked": {"taskId": "t"}}
     assert await up.ask(reader, "tasks/get", taskId="t") == {"asked": {"taskId": "t"}}
-    for front, method in ((reader, "tasks/cancel"), (eve, "tasks/get")):
+    blind = up.front(principal=logins[0], view=ViewKey("none"))
+    for front, method in ((reader, "tasks/cancel"), (eve, "tasks/get"), (blind, "tasks/get")):
         with pytest.raises(RpcError, match="Unknown task: t"):
             await up.ask(front, method, taskId="t")
 

@@ -19,7 +19,7 @@ def test_a_name_begins_with_its_servers_prefix():
 
 @pytest.mark.parametrize("clients", [("rem",), ("rem", "plugin_rem_rem")])
 def test_what_fits_the_longest_client_stays_as_it_is(clients):
-    room = COMPOSED_LIMIT - len(f"mcp__{max(clients, key=len)}__git__")
+    room = 64 - len(f"mcp__{max(clients, key=len)}__git__")
     made = names(clients=clients)
     assert made.serve("git", "git", "x" * room) == f"git__{'x' * room}"
     short = made.serve("git", "git", "y" * (room + 1))

@@ -105,6 +105,8 @@ async def test_a_modern_server_is_listened_to_before_it_is_listed():
     await settle()
     assert up.filters()[-1] == lists
     up.notices.end()
+    await settle()
+    assert up.notices._listening.cancelled()
 
 
 async def test_a_server_that_acknowledges_nothing_is_not_waited_for(monkeypatch):
