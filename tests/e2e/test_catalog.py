@@ -12,7 +12,7 @@ from tests.support import data_tools  # noqa: F401  (it registers more tools)
 from tests.support.client import Client, Failure, text
 from tests.support.control import Control
 from tests.support.fronts import front, same
-from tests.support.home import Home
+from tests.support.home import OWN_TOOLS, Home
 from tests.support.scripted_tools import TOOLS
 
 NAME = re.compile(r"^[A-Za-z0-9_-]+$")
@@ -59,7 +59,7 @@ async def test_order_is_own_tools_then_config_order(home: Home, control: Control
     async with front(home, "stdio-handshake") as client:
         names = list(await client.tools_with("zeta__echo", "alpha__echo"))
         prefixes = [name.partition("__")[0] for name in names]
-        assert list(dict.fromkeys(prefixes)) == ["remora", "read_more", "feedback", "zeta", "alpha"]
+        assert list(dict.fromkeys(prefixes)) == [*OWN_TOOLS, "zeta", "alpha"]
         upstream = [name for name in TOOLS if name not in (*LONG, "broken_header")]
         served = [name.removeprefix("zeta__") for name in names if name.startswith("zeta__")]
         assert [name for name in served if name in upstream] == upstream
@@ -245,7 +245,7 @@ async def test_pages_when_configured(home: Home, control: Control) -> None:
     home.configure({"up": control.server("up")}, catalog={"page_size": 7})
     async with front(home, "stdio-handshake") as client:
         tools = await client.tools_with("up__echo")
-        assert len(tools) == len(TOOLS) + 2  # its tools without broken_header, and our own three
+        assert len(tools) == len(TOOLS) - 1 + len(OWN_TOOLS)  # its tools without broken_header, and our own
         first = await client.result("tools/list")
         assert len(first["tools"]) == 7
         second = await client.result("tools/list", {"cursor": first["nextCursor"]})

@@ -8,7 +8,7 @@ import pytest
 from tests.support.client import Client, Failure, text
 from tests.support.control import Control
 from tests.support.fronts import FRONTS, front
-from tests.support.home import Home
+from tests.support.home import OWN_TOOLS, Home
 
 
 async def without(client: Client, *prefixes: str) -> None:
@@ -148,7 +148,7 @@ async def test_a_broken_file_at_start(home: Home, control: Control) -> None:
     """With a last good state that is served; without one only our own tool, which says why."""
     home.config.write_text("no_such_key = 1\n")
     async with front(home, "stdio-handshake") as client:
-        assert list(await client.tools()) == ["remora"]
+        assert list(await client.tools()) == OWN_TOOLS
         assert "no_such_key" in text(await client.call("remora", {"action": "health"}))
         assert "no_such_key" in client.greeting["instructions"] or "config" in client.greeting["instructions"]
     code, _, err = await home.cli("serve")

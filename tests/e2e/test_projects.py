@@ -11,7 +11,7 @@ import pytest
 from tests.support.client import Client, Failure, text
 from tests.support.control import Control
 from tests.support.fronts import front
-from tests.support.home import PROGRAM, Home
+from tests.support.home import OWN_TOOLS, PROGRAM, Home
 
 
 def project(home: Home, content: str, name: str = "project") -> Path:
@@ -23,7 +23,7 @@ def project(home: Home, content: str, name: str = "project") -> Path:
 
 
 async def servers_seen(client: Client) -> set[str]:
-    return {name.partition("__")[0] for name in await client.tools()} - {"remora"}
+    return {name.partition("__")[0] for name in await client.tools()} - {*OWN_TOOLS}
 
 
 ALLOW = '[project]\nname = "p"\n[servers]\nenabled = ["git"]\n[tools]\nhidden = ["git__m*"]\n'

@@ -17,6 +17,7 @@ from tests.support.client import StdioClient
 from tests.support.http_client import HttpClient
 
 PROGRAM = [sys.executable, "-m", "remora"]
+OWN_TOOLS = ("remora", "read_more", "feedback", "remember", "recall", "revise", "forget")
 
 
 class Gateway:
