@@ -62,8 +62,8 @@ class Indexer:
             await self._work.wait()
             self._work.clear()
             try:
-                await self._catch_up()
-                failures, self.problem = 0, ""
+                if await self._catch_up():  # what failed stays out of sight for a while: that is no success
+                    failures, self.problem = 0, ""
             except EmbeddingUnavailable as cause:
                 self.problem = str(cause)
                 self._idle.set()
@@ -77,13 +77,17 @@ class Indexer:
                 log.exception("indexing stopped")
                 self._idle.set()
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self) -> bool:
+        """Whether every chunk has its vector now."""
         if self._wanted is None:
             await self._settle()
         while await self._move():
             pass
         if not self._work.is_set():
             self._idle.set()
+        _, covered = await self.store.read(_state)
+        done, all_of_them = covered.get(self._wanted or "", (0, 0))
+        return done == all_of_them
 
     async def _settle(self) -> None:
         """Find or make the space of the encoder that is configured now."""

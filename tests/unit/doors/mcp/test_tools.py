@@ -47,7 +47,8 @@ def test_one_definition_covers_every_action() -> None:
     schema = definition["inputSchema"]
     assert schema["properties"]["action"]["enum"] == list(ACTIONS)
     assert schema["required"] == ["action"]
-    expected = {name for action in ACTIONS for name in OPERATIONS[ACTIONS[action]].input.model_fields}
+    told = [action for action in ACTIONS if action != "pending"]  # its filters are for people, not for agents
+    expected = {name for action in told for name in OPERATIONS[ACTIONS[action]].input.model_fields}
     assert set(schema["properties"]) - {"action"} == expected
     for action in ACTIONS:
         assert OPERATIONS[ACTIONS[action]].summary in definition["description"]
