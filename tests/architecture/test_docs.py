@@ -30,7 +30,7 @@ def test_every_configuration_key_is_documented() -> None:
 
 def test_every_command_and_option_is_documented() -> None:
     text = page("cli.md")
-    for ctx in reference.commands(click.Context(program, info_name="remora")):
+    for ctx in reference.commands(click.Context(program, info_name="remora", **program.context_settings)):
         assert f"### {ctx.command_path}\n" in text
         assert [name for param in ctx.command.params for name in param.opts if name.startswith("-")
                 and f"`{name}`" not in text] == []  # fmt: skip
@@ -38,7 +38,7 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_every_option_has_a_help_text() -> None:
-    for ctx in reference.commands(click.Context(program, info_name="remora")):
+    for ctx in reference.commands(click.Context(program, info_name="remora", **program.context_settings)):
         assert ctx.command.help, ctx.command_path
         silent = [each.name for each in ctx.command.params if isinstance(each, click.Option) and not each.help]
         assert silent == [], ctx.command_path

@@ -20,7 +20,7 @@ _SHARED = {param.name for param in program.params if param.name != "show_version
 
 def cli_reference() -> str:
     """Every command with its arguments and options."""
-    root = click.Context(program, info_name="remora")
+    root = click.Context(program, info_name="remora", **program.context_settings)
     parts = ["### Common options", _options(param for param in program.params if param.name in _SHARED)]
     for ctx in commands(root):
         parts += [f"### {ctx.command_path}", *_command(ctx)]

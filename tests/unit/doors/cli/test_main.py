@@ -25,7 +25,7 @@ def test_help_ends_well(run: Run, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_can_be_found(name: str) -> None:
-    found = program.get_command(click.Context(program), name)
+    found = program.get_command(click.Context(program, **program.context_settings), name)
     assert found is not None
     assert found.name == {"remember": "store", "recall": "search"}.get(name, name)
 
