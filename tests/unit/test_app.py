@@ -44,7 +44,7 @@ Start = Callable[..., AbstractAsyncContextManager[App]]
 async def test_everything_is_there_and_for_our_user_alone(start: Start) -> None:
     async with start() as app:
         listed = [tool["name"] for tool in app.gateway.own.definitions(ViewKey())]
-        assert listed == ["remora", "read_more"]
+        assert listed == ["remora", "read_more", "feedback"]
         assert set(listed) < set(app.gateway.own.names)
         await app.state.run(lambda db: None)
         assert stat.S_IMODE(app.paths.state_db.stat().st_mode) == 0o600

@@ -11,7 +11,7 @@ READ = Hints("", "read_file", {"path": "/x.log"})
 
 @pytest.mark.parametrize(
     ("kind", "unit"),
-    [("grep", "hits"), ("listing", "entries"), ("csv", "rows"), ("table", "rows"), ("snapshot", "nodes"), 
+    [("grep", "hits"), ("listing", "entries"), ("csv", "rows"), ("table", "rows"), ("snapshot", "nodes"),
      ("log", "lines"), ("python", "lines"), ("unknown", "lines")],
 )  # fmt: skip
 def test_each_kind_counts_its_own_units(kind: str, unit: str) -> None:
