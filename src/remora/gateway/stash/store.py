@@ -158,6 +158,7 @@ class Stash:
         held = [
             Row(one.handle, len(one.text), one.kind, one.server, one.tool, one.created, one.used, True)
             for one in self._secret.entries.values()
+            if one.used > oldest
         ]
         return sorted([*held, *stored], key=lambda row: -row.used)[:limit]
 

@@ -12,7 +12,8 @@ def test_case_counts_only_when_it_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["(a+)+", "(a|b)*", "((a)*b)*", "(a{2,})+", r"(a)\1", "(?P<n>a)(?P=n)", "x" * (LONGEST + 1), "("]
+    "source",
+    ["(a+)+", "(a|b)*", "((a)*b)*", "((a+))*", "(a{2,})+", r"(a)\1", "(?P<n>a)(?P=n)", "x" * (LONGEST + 1), "("],
 )
 def test_what_could_run_away_is_refused(source: str) -> None:
     with pytest.raises(ValueError, match=r"at \d+|longer than"):

@@ -38,3 +38,10 @@ def test_values_come_with_their_path() -> None:
 def test_json_that_cannot_be_read_goes_by_lines_and_nothing_is_nothing() -> None:
     assert search('{"a":1,"a":2}', "json", "a", 200).startswith("1:")
     assert search("", "unknown", "a", 200) == ""
+
+
+def test_the_best_block_comes_before_those_above_it_in_the_text() -> None:
+    lines = [*LINES]
+    lines[20] = "a road"
+    found = search("\n".join(lines), "unknown", "zebra road", 2_000)
+    assert found.index("121:the zebra") < found.index("21:a road")

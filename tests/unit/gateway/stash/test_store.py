@@ -80,11 +80,14 @@ async def test_it_ends_some_time_after_the_last_reading(state: StateDb, monkeypa
     config = StashConfig(ttl_hours=1)
     stash, now = Stash(state, config), time.time()
     handle = await stash.put(TEXT, principal="me")
+    secret = await stash.put("a secret", principal="me", secret=True)
     for later in (3_000, 6_000):
         monkeypatch.setattr(time, "time", lambda later=later: now + later)
         assert await stash.get(handle, ME)
+        assert await stash.get(secret, ME)
     monkeypatch.setattr(time, "time", lambda: now + 6_000 + 3_601)
     assert await stash.get(handle, ME) is None
+    assert await stash.get(secret, ME) is None
     assert await Stash(state, config).get(handle, ME) is None
     assert await stash.list() == []
 

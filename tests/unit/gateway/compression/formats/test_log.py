@@ -26,3 +26,11 @@ def test_the_head_of_a_table_stays_and_its_borders_fall() -> None:
     made = table(["+----+----+", "| id | n  |", "+----+----+", "| 1  | x  |"])
     assert made.first == [1]
     assert made.prior == {0: -3.0, 2: -3.0}
+
+
+def test_the_last_three_of_many_summaries_stay() -> None:
+    assert list(layout([f"{i} failed" for i in range(9)]).first) == [8, 7, 6]
+
+
+def test_the_head_of_a_table_stands_above_its_rule() -> None:
+    assert list(table(["All of them", "id  name", "--  ----", "1   a"]).first) == [1]

@@ -46,3 +46,10 @@ def test_what_can_be_acted_upon_matters_in_a_snapshot() -> None:
 def test_indentation_is_narrowed_only_where_it_is_even() -> None:
     assert narrow(["a", "    b", "        c"]) == ["a", " b", "  c"]
     assert narrow(["a", "  b", "   c"]) == ["a", "  b", "   c"]
+
+
+def test_a_cell_that_says_what_its_row_says_is_worth_little() -> None:
+    lines = ['- row "Ann 3" [ref=e1]:', '  - cell "Ann 3" [ref=e2]', '  - cell "3" [ref=e3]']
+    prior = snapshot(lines).prior
+    assert prior[1] < -1
+    assert 2 not in prior

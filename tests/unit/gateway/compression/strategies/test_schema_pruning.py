@@ -22,6 +22,9 @@ def test_one_unit_for_each_path_shallow_ones_first() -> None:
     found = schema_pruning.firsts(document)
     depths = [document.nodes[document.units[i].node].depth for i in found]
     assert depths == sorted(depths)
+    texts = [document.texts[i].strip() for i in found]
+    assert "0" in texts
+    assert "299" not in texts
     assert len(found) < len(document.units) / 10
 
 

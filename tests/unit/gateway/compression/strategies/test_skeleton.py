@@ -15,7 +15,7 @@ def test_signatures_come_first() -> None:
 
 
 def test_what_the_question_names_is_shown_whole() -> None:
-    draft = skeleton.run(Job(CODE, "python", 3_000, "what does function_13 do?"))
+    draft = skeleton.run(Job(CODE, "python", 1_500, "what does function_13 do?"))
     assert f"def function_13(argument):\n{BODY}" in draft.body
 
 

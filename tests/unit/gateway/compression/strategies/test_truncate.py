@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from remora.gateway.compression.formats.layouts import laid_out
-from remora.gateway.compression.job import Job
+from remora.gateway.compression.job import Job, reserve
 from remora.gateway.compression.strategies import truncate
 
 LINES = [f"{i} plain words that say little" for i in range(300)]
@@ -35,3 +38,11 @@ def test_the_question_changes_the_order_and_not_the_worth_without_it() -> None:
     assert (asked != plain).any()
     assert (truncate.scored(layout, None)[2] == plain).all()
     assert truncate.firsts(units)[17] == 17
+
+
+@given(st.lists(st.integers(0, 90).map(lambda n: "wwwwwww " * n), min_size=1, max_size=25), st.integers(120, 900))
+def test_there_is_always_room_for_the_remark(lines: list[str], chars: int) -> None:
+    job = Job("\n".join(lines), "unknown", chars)
+    draft = truncate.run(job)
+    assert len(draft.body) <= chars - reserve(job)
+    assert draft.complete is (draft.body == job.text)
