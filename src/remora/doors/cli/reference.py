@@ -77,7 +77,7 @@ def operations_reference() -> str:
     from remora.operations.registry import OPERATIONS
 
     parts = []
-    for operation in OPERATIONS.values():
+    for _, operation in sorted(OPERATIONS.items()):  # whatever was imported first
         schema = operation.input.model_json_schema()
         rows = [
             f"| `{name}` | {_kind(field)} | {_default(name, field, schema)} | {field['description']} |"
