@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from remora.doors.mcp import memory_answers as answers
@@ -85,7 +87,7 @@ class MemoryTools:
         return True
 
     def definitions(self) -> list[Params]:
-        return [_definition(name) for name in self.names]
+        return [deepcopy(_definition(name)) for name in self.names]
 
     async def call(self, name: str, arguments: Params, front: Front) -> Params:
         allowed = (*FIELDS[name], *BESIDES.get(name, ()))
@@ -152,6 +154,7 @@ def _number(value: Any, default: int) -> int:
         raise UsageError(f"{value!r} is not a number") from problem
 
 
+@cache  # schemas take a while, and every view asks for them
 def _definition(name: str) -> Params:
     said, hints = TOLD[name]
     operation = "memory.update" if name == "revise" else f"memory.{name}"

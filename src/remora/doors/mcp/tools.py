@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 from remora.errors import MemoryFault, RefusedError, RpcError, UsageError
@@ -129,11 +130,16 @@ class ReadMoreTool:
 
 def fields_of(name: str) -> Params:
     """The properties of an operation's input, without what only repeats their names."""
-    schema = OPERATIONS[name].input.model_json_schema()
+    schema = _schema(name)
     return {
         field: {key: value for key, value in said.items() if key not in ("title", "default")}
         for field, said in schema.get("properties", {}).items()
     }
+
+
+@cache
+def _schema(name: str) -> Params:
+    return OPERATIONS[name].input.model_json_schema()
 
 
 def text_item(text: str) -> dict[str, Any]:
