@@ -16,6 +16,7 @@ from remora.model.search import TermStats, Where
 from remora.storage.protocol import Vector, View
 
 NEIGHBOURS = 10
+PROPOSING = 8  # of its terms the rarest look for neighbours: who says the same shares them
 DUPLICATE_IDF = 0.90
 LEAST_IDF, LEAST_COSINE = 0.15, 0.85  # below both, a stored text is no neighbour
 NEGATIONS = frozenset(
@@ -159,7 +160,9 @@ def neighbours(view: View, memory: Memory, vector: Vector | None, space: str | N
     """The stored memories of the same namespace that are most like this one, best first."""
     where = Where(namespaces=(memory.namespace,))
     tokens = prepare(memory.content[:20_000], memory.lang or "en")
-    rows = [hit.row for hit in view.lexical(list(dict.fromkeys(tokens)), where, NEIGHBOURS)]
+    df = view.term_stats(list(dict.fromkeys(tokens))).df
+    rarest = sorted((term for term, count in df.items() if count), key=lambda term: df[term])[:PROPOSING]
+    rows = [hit.row for hit in view.lexical(rarest, where, NEIGHBOURS)]
     cosines: dict[int, float] = {}
     if vector is not None and space is not None:
         nearest = view.nearest(vector, space, where, NEIGHBOURS)

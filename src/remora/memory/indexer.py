@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BATCH = 64
+BATCH = 256
 RETRY_SECONDS = (1, 5, 30, 300, 3600)
 
 
@@ -122,7 +122,11 @@ class Indexer:
         memories = await self.store.read(lambda view: view.get_many(ids))
         texts = {(chunk.chunk, chunk.hash): text for chunk in taken if (text := _text(chunk, memories)) is not None}
         if texts:
-            vectors = await self.embedder.embed_documents(list(texts.values()))
+            try:
+                vectors = await self.embedder.embed_documents(list(texts.values()))
+            except EmbeddingUnavailable:
+                await self.store.release_unembedded(space, [chunk.chunk for chunk in taken])
+                raise
             await self.store.put_vectors(space, list(texts), vectors)
         return True
 

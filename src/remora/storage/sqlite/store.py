@@ -168,6 +168,9 @@ class SqliteStore:
             lambda connection: vectors.take_unembedded(connection, self.tenant, space_id, limit, self.now())
         )
 
+    async def release_unembedded(self, space_id: str, chunks: Sequence[int]) -> None:
+        await self._write(lambda connection: vectors.release(connection, space_id, chunks))
+
     async def put_vectors(self, space_id: str, chunks: Sequence[tuple[int, str]], found: Vector) -> None:
         prepared = vectors.prepared(chunks, found)
         await self._write(lambda connection: vectors.put(connection, space_id, prepared, self.now()))

@@ -72,6 +72,15 @@ def take_unembedded(connection: Connection, tenant: str, space_id: str, limit: i
     ]
 
 
+def release(connection: Connection, space_id: str, chunks: Sequence[int]) -> None:
+    """Give back what was taken: the encoder was not there, which is no fault of the texts."""
+    connection.executemany(
+        """UPDATE embed_queue SET tries = max(0, tries - 1), not_before = 0
+            WHERE space = (SELECT n FROM spaces WHERE id = ?) AND chunk_rid = ?""",
+        [(space_id, chunk) for chunk in chunks],
+    )
+
+
 def prepared(chunks: Sequence[tuple[int, str]], found: Vector) -> list[Prepared]:
     """Everything costly, outside of the transaction."""
     vectors = np.asarray(found, np.float32)

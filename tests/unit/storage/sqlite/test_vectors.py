@@ -18,6 +18,8 @@ async def test_a_taken_chunk_comes_again_when_its_taker_dies(tmp_path: Path) -> 
     (taken,) = await store.take_unembedded("s", 10)
     assert (taken.memory_id, taken.no, taken.private) == (memory.id, 0, False)
     assert await store.take_unembedded("s", 10) == []
+    await store.release_unembedded("s", [taken.chunk])
+    assert len(await store.take_unembedded("s", 10)) == 1
     clock[0] += 61_000_000
     (again,) = await store.take_unembedded("s", 10)
     assert again == taken
