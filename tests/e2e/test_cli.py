@@ -228,7 +228,8 @@ async def test_a_reader_that_leaves_is_no_crash(home: Home) -> None:
 async def test_an_interrupt_ends_a_call(home: Home) -> None:
     home.configure(DEMO)
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM, "--verbose", "call", "notes__tidy_notes", stdin=-3, stdout=-1, stderr=-1, env=home.env(), cwd=home.cwd,
+        *PROGRAM, "--verbose", "call", "notes__tidy_notes", stdin=-3, stdout=-1, stderr=-1, env=home.env(),
+        cwd=home.cwd,
         # A shell without job control starts its background jobs, and so all below, with SIGINT ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip

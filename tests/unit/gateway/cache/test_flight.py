@@ -1,66 +1,79 @@
-from __future__ import annotations
-
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.gateway.fakes import FakeFront, settle
 
-from remora.gateway.cache.flight import TOKEN, Flight
+from remora.errors import RpcError
+from remora.gateway.cache.flight import Flight
+from remora.gateway.session import Caller, Session
 
 
-class Server:
-    """Answers when told to; knows what it was asked, and by whom."""
-
+class Front:
     def __init__(self) -> None:
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.asked: list[Any] = []
-        self.front: Any = None
+        self.session, self.caller, self.request_id = Session("stdio"), Caller(False, "1"), 1
+        self.heard: list[Any] = []
+        self.closed = 0
 
-    async def __call__(self, front: Any, params: Any) -> Any:
-        self.front = front
-        self.asked.append(params)
-        return await self.answer
+    def notify(self, method: str, params: Any) -> None:
+        self.heard.append((method, params))
 
+    async def ask(self, method: str, params: Any) -> Any:
+        return {"asked": method}
 
-async def test_one_request_for_all_and_progress_for_those_who_want_it() -> None:
-    server = Server()
-    one, two = FakeFront(), FakeFront()
-    params = {"name": "x", "_meta": {"progressToken": "mine", "k": 1}}
-    flight = Flight(one, params, server)
-    joined = [asyncio.create_task(flight.join(one, params)), asyncio.create_task(flight.join(two, {"name": "x"}))]
-    await settle()
-    assert server.asked == [{"name": "x", "_meta": {"progressToken": TOKEN, "k": 1}}]
-    server.front.notify("notifications/progress", {"progressToken": TOKEN, "progress": 1})
-    server.front.notify("notifications/message", {"level": "info"})
-    assert one.notified == [
-        ("notifications/progress", {"progressToken": "mine", "progress": 1}),
-        ("notifications/message", {"level": "info"})
-    ]  # fmt: skip
-    assert two.notified == [("notifications/message", {"level": "info"})]
-    server.answer.set_result({"content": []})
-    assert await asyncio.gather(*joined) == [{"content": []}] * 2
+    def close_stream(self) -> None:
+        self.closed += 1
 
 
-async def test_it_is_cancelled_when_the_last_caller_has_gone() -> None:
-    server = Server()
-    front = FakeFront()
-    flight = Flight(front, {}, server)
-    one, two = (asyncio.create_task(flight.join(front, {})) for _ in range(2))
-    await settle()
-    one.cancel()
-    await settle()
-    assert not flight.task.done()
-    two.cancel()
-    await settle()
-    assert flight.task.cancelled()
+def token(value: Any) -> dict[str, Any]:
+    return {"_meta": {"progressToken": value}}
 
 
-async def test_a_failure_is_shared() -> None:
-    server = Server()
-    front = FakeFront()
-    flight = Flight(front, {}, server)
-    server.answer.set_exception(KeyError("broken"))
-    for _ in range(2):
-        with pytest.raises(KeyError, match="broken"):
-            await flight.join(front, {})
+async def flying() -> Any:
+    asked = asyncio.get_running_loop().create_future()
+    seen = SimpleNamespace(front=None, params=None, answer=asked)
+
+    async def ask(front: Any, params: Any) -> Any:
+        seen.front, seen.params = front, params
+        return await asked
+
+    seen.flight = Flight(Front(), {"name": "x"}, ask)
+    return seen
+
+
+async def test_all_get_the_answer_and_progress_under_their_own_token():
+    seen, fronts = await flying(), [Front(), Front(), Front()]
+    tokens = [token("a"), token(2), {}]
+    waiting = [asyncio.ensure_future(seen.flight.join(f, t)) for f, t in zip(fronts, tokens, strict=True)]
+    await asyncio.sleep(0)
+    assert seen.params["_meta"]["progressToken"]
+    seen.front.notify("notifications/progress", {"progressToken": "shared", "progress": 1})
+    seen.front.notify("notifications/message", {"data": 1})
+    seen.front.close_stream()
+    assert await seen.front.ask("ping", {}) == {"asked": "ping"}
+    seen.answer.set_result({"ok": 1})
+    assert await asyncio.gather(*waiting) == [{"ok": 1}] * 3
+    assert [[p.get("progressToken") for m, p in f.heard if m.endswith("progress")] for f in fronts] == [["a"], [2], []]
+    assert [f.closed for f in fronts] == [1, 1, 1]
+    with pytest.raises(RpcError):
+        await seen.front.ask("ping", {})
+
+
+async def test_the_request_ends_with_its_last_caller():
+    seen = await flying()
+    waiting = [asyncio.ensure_future(seen.flight.join(Front(), {})) for _ in range(2)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.wait([waiting[0]])
+    assert not seen.flight.task.done()
+    waiting[1].cancel()
+    await asyncio.wait([seen.flight.task])
+    assert seen.flight.task.cancelled()
+
+
+async def test_a_failure_is_everybodys():
+    seen = await flying()
+    waiting = [asyncio.ensure_future(seen.flight.join(Front(), {})) for _ in range(2)]
+    await asyncio.sleep(0)
+    seen.answer.set_exception(RpcError(-1, "no"))
+    assert [type(each) for each in await asyncio.gather(*waiting, return_exceptions=True)] == [RpcError, RpcError]

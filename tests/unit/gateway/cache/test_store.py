@@ -1,91 +1,87 @@
-from __future__ import annotations
-
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.gateway.gateways import NoState
 
 from remora.config.results import CacheConfig
-from remora.gateway.cache import store
 from remora.gateway.cache.store import Answer, AnswerStore, size_of
+from remora.gateway.wire import jsonrpc
+from remora.gateway.wire.jsonrpc import RawResult
 from remora.storage.sqlite.state import StateDb
 
-RESULT: dict[str, Any] = {"content": [{"type": "text", "text": "é"}]}
+NOW = 1_000.0
 
 
 @pytest.fixture
-async def state(tmp_path: Path) -> AsyncIterator[StateDb]:
-    state = StateDb(tmp_path / "state.db")
-    yield state
-    await state.close()
+async def state(tmp_path):
+    made = StateDb(tmp_path / "state.db")
+    yield made
+    await made.close()
 
 
-def answer(created: float = 100.0, expires: float | None = 200.0, server: str = "s", tool: str = "t") -> Answer:
-    return Answer(RESULT, created, expires, server, tool, size_of(RESULT))
+def answer(word: str = "x", expires: float | None = NOW + 60, tool: str = "t") -> Answer:
+    result = {"content": [{"type": "text", "text": word}]}
+    return Answer(result, NOW, expires, "s", tool, size_of(result))
 
 
-async def test_kept_in_memory_and_in_the_file(state: StateDb) -> None:
-    kept = AnswerStore(state, CacheConfig())
-    await kept.keep("k", answer())
-    held = kept.held("k", 150)
-    assert held is not None
-    assert held.result is RESULT
+def len_of(db: Any) -> int:
+    """How many there are, once everything that was handed over is written."""
+    return int(next(iter(db.execute("SELECT count(*) FROM cache")))[0])
+
+
+async def test_an_answer_comes_from_memory_and_from_the_file(state):
+    store = AnswerStore(state, CacheConfig())
+    await store.keep("k", answer())
+    assert store.held("k", NOW).result == answer().result
+    await state.run(len_of)
     other = AnswerStore(state, CacheConfig())
-    assert other.held("k", 150) is None
-    found = await other.load("k", "s", "t", 150)
-    assert found is not None
-    assert (found.result, found.created, found.expires, found.size) == (RESULT, 100.0, 200.0, size_of(RESULT))
-    assert other.held("k", 150) is found
+    assert other.held("k", NOW) is None
+    assert (await other.load("k", "s", "t", NOW)).result == answer().result
+    assert other.held("k", NOW)
+    assert await other.load("l", "s", "t", NOW) is None
 
 
-async def test_nothing_outlives_its_time_and_some_have_none(state: StateDb) -> None:
-    kept = AnswerStore(state, CacheConfig())
-    await kept.keep("k", answer())
-    await kept.keep("ever", answer(expires=None))
-    assert kept.held("k", 200) is None
-    assert await kept.load("k", "s", "t", 200) is None
-    assert kept.held("ever", 1e12) is not None
-    assert await AnswerStore(state, CacheConfig()).load("ever", "s", "t", 1e12) is not None
+async def test_life_is_looked_at_when_reading(state):
+    store = AnswerStore(state, CacheConfig())
+    await store.keep("short", answer())
+    await store.keep("long", answer(expires=None))
+    assert store.held("short", NOW + 61) is None
+    assert await store.load("short", "s", "t", NOW + 61) is None
+    assert store.held("long", NOW + 10**9)
 
 
-async def test_what_is_too_large_is_not_kept(state: StateDb) -> None:
-    kept = AnswerStore(state, CacheConfig(max_entry_bytes=5))
-    await kept.keep("k", answer())
-    assert kept.held("k", 150) is None
-    assert await kept.load("k", "s", "t", 150) is None
+async def test_a_large_result_keeps_its_own_bytes(state):
+    raw = jsonrpc.encode({"content": [{"type": "text", "text": "x" * 70_000}], "n": 1.0})
+    result = RawResult(content=[{"type": "text", "text": "x" * 70_000}], n=1.0)
+    result.raw = raw
+    await AnswerStore(state, CacheConfig()).keep("k", Answer(result, NOW, None, "s", "t", size_of(result)))
+    await state.run(len_of)
+    found = (await AnswerStore(state, CacheConfig()).load("k", "s", "t", NOW)).result
+    assert type(found) is RawResult
+    assert found.raw == raw
+    assert found == result
 
 
-async def test_the_least_recently_used_goes_first(state: StateDb) -> None:
-    kept = AnswerStore(state, CacheConfig(max_entries=2))
-    for key in "ab":
-        await kept.keep(key, answer())
-    assert kept.held("a", 150)
-    await kept.keep("c", answer())
-    assert [kept.held(key, 150) is not None for key in "abc"] == [True, False, True]
+async def test_quotas(state):
+    store = AnswerStore(state, CacheConfig(max_entries=3, max_entry_bytes=100))
+    await store.keep("large", answer("y" * 200))
+    assert await AnswerStore(state, CacheConfig()).load("large", "s", "t", NOW) is None
+    for n in range(201):
+        await store.keep(f"k{n}", answer(str(n)))
+    assert await state.run(len_of) == 3
 
 
-async def test_large_answers_come_back_as_they_were_sent(state: StateDb) -> None:
-    large = {"content": [{"type": "text", "text": "x" * store.INLINE_BYTES}]}
-    await AnswerStore(state, CacheConfig()).keep("k", Answer(large, 1.0, None, "s", "t", size_of(large)))
-    found = await AnswerStore(state, CacheConfig()).load("k", "s", "t", 2)
-    assert found is not None
-    assert (found.result, found.size) == (large, size_of(large))
+async def test_clearing_by_server_and_tool(state):
+    store = AnswerStore(state, CacheConfig())
+    for tool in ("t", "u"):
+        await store.keep(tool, answer(tool=tool))
+    assert await store.clear("s", "u") == 1
+    assert store.held("u", NOW) is None
+    assert store.held("t", NOW)
+    assert await store.clear("other") == 0
+    assert await store.clear() == 1
 
 
-async def test_forgetting_all_or_those_of_a_server_or_tool(state: StateDb) -> None:
-    kept = AnswerStore(state, CacheConfig())
-    for key, server, tool in (("a", "s", "t"), ("b", "s", "u"), ("c", "r", "t")):
-        await kept.keep(key, answer(server=server, tool=tool))
-    assert await kept.clear("s", "u") == 1
-    assert [kept.held(key, 150) is not None for key in "abc"] == [True, False, True]
-    assert await kept.clear() == 2
-    assert await kept.load("a", "s", "t", 150) is None
-
-
-async def test_without_a_file_memory_is_enough() -> None:
-    kept = AnswerStore(NoState(), CacheConfig())  # type: ignore[arg-type]
-    assert await kept.load("k", "s", "t", 150) is None
-    await kept.keep("k", answer())
-    assert kept.held("k", 150) is not None
+async def test_a_file_that_cannot_be_used_is_an_empty_cache(state):
+    store = AnswerStore(state, CacheConfig())
+    await state.close()
+    assert await store.load("k", "s", "t", NOW) is None

@@ -1,65 +1,83 @@
-from __future__ import annotations
-
 import json
-from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from remora.config.model import Config
-from remora.gateway.compression.budget import Budget
-from remora.gateway.compression.job import POINTER
 from remora.gateway.stages.reduce import Order, reduce, shortened
 from remora.gateway.stages.settings import effective
 
-SETTINGS = replace(effective(Config()), budget=Budget(tokens=400), min_tokens=100)
-LINES = "\n".join(f"{i * 7919 % 1009} plain words {i} that say little {i * 31 % 97}" for i in range(400))
-READ = {"tool": "read_file", "arguments": {"path": "/x.txt"}}
+LOG = "\n".join(
+    f"2026-01-01 10:{i // 60 % 60:02}:{i % 60:02} INFO step {i} of run {i * 7919 % 977}" for i in range(900)
+)
 
 
-def order(pointer: str | None = POINTER, settings: Any = SETTINGS, **more: Any) -> Order:
-    return Order(settings, pointer=pointer, **more)
+def order(pipeline: Any = None, **fields: Any) -> Order:
+    config = Config.model_validate({"pipeline": pipeline or {}})
+    return Order(**{"settings": effective(config), "pointer": 'read_more("{handle}")', **fields})
 
 
-def test_long_texts_are_within_their_budget_and_say_where_the_rest_is() -> None:
-    made = reduce(LINES, order())
+def test_what_is_small_or_a_file_stays():
+    assert reduce("a few words " * 20, order()).text is None
+    read = {"tool": "read_file", "arguments": {"path": "/a/run.log"}}
+    assert reduce(LOG[:15_000], order(**read)).text is None
+    assert reduce(LOG, order(**read)).text is not None
+    sliced = {"tool": "read_file", "arguments": {"path": "/a/run.log", "offset": 3}}
+    assert reduce(LOG[:40_000], order(**sliced)).text is None
+
+
+def test_what_is_left_out_is_told():
+    made = reduce(LOG, order({"max_result_tokens": 500}))
     assert made.text is not None
-    assert (made.lossy, made.secret) == (True, False)
-    assert made.tokens_out <= 400 < made.tokens_in
+    assert made.lossy
+    assert made.tokens_out <= 500 < made.tokens_in
+    assert made.units_kept < made.units_total
     assert 'read_more("' in made.text
-    assert 0 < made.units_kept < made.units_total
+    assert not made.secret
 
 
-def test_short_texts_and_files_that_were_read_stay() -> None:
-    assert reduce("short", order()).text is None
-    assert reduce(LINES, order(**READ)).text is None
-    strict = replace(SETTINGS, verbatim_max_tokens=10, pass_through_max_tokens=10)
-    assert reduce(LINES, order(settings=strict, **READ)).text is not None
+def test_without_a_way_back_nothing_is_missing():
+    assert reduce(LOG, order({"max_result_tokens": 500}, pointer=None)).text is None
+    data = [{"id": i, "name": f"user{i}", "url": f"https://example.com/users/{i}"} for i in range(300)]
+    made = reduce(json.dumps(data, indent=2), order({"max_result_tokens": 3000}, pointer=None))
+    assert made.text is None or not made.lossy
 
 
-def test_without_a_way_to_the_rest_nothing_is_left_out() -> None:
-    assert reduce(LINES, order(None)).text is None
-    rows = json.dumps([{"id": i, "state": "running", "kind": "thing"} for i in range(60)])
-    made = reduce(rows, order(None))
+def test_a_secret_in_it_is_noticed():
+    made = reduce(
+        LOG + "\naws_secret_access_key=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzQ1pLe9vT", order({"max_result_tokens": 500})
+    )
+    assert made.secret
+
+
+def test_a_little_over_a_budget_nobody_set_passes():
+    tokens = reduce(LOG, order({"max_result_tokens": 10**6})).tokens_in
+    text = LOG[: len(LOG) * 4500 * 105 // (tokens * 100)]
+    assert reduce(text, order()).text is None
+    assert reduce(text, order({"max_result_tokens": 4500})).text is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "expected"),
+    [
+        ("asked", {"query": "q"}, ("asked", "context")),
+        ("", {"q": "", "pattern": "x y"}, ("x y", "argument:pattern")),
+        ("", {"path": "/a", "query": 3}, ("", "")),
+    ],
+)
+def test_where_the_question_comes_from(given, arguments, expected):
+    assert order(query=given, arguments=arguments).asked == expected
+    assert order({"relevance": {"infer_query": False}}, arguments=arguments).asked == ("", "")
+
+
+def test_head_and_tail_of_json_are_json_within_the_budget():
+    text = json.dumps([{"id": i} for i in range(5000)])
+    made = shortened(text, order({"max_result_tokens": 400}))
     assert made.text is not None
-    assert made.units_kept == made.units_total
-    assert "read_more" not in made.text
-
-
-def test_secrets_are_noticed_before_the_original_is_kept() -> None:
-    assert reduce(LINES + "\npassword: ghp_abcdefghijklmnopqrstuvwxyz0123456789", order()).secret
-
-
-def test_the_question_and_where_it_comes_from() -> None:
-    arguments = {"path": "x", "pattern": "zebra"}
-    assert order(query="why", arguments=arguments).asked == ("why", "context")
-    assert order(arguments=arguments).asked == ("zebra", "argument:pattern")
-    assert order(arguments=arguments, settings=replace(SETTINGS, infer_query=False)).asked == ("", "")
-
-
-def test_head_and_tail_of_what_is_too_long_to_look_at() -> None:
-    small = replace(SETTINGS, max_upstream_chars=2_000)
-    made = reduce(LINES, order(settings=small))
-    assert made.text is not None
-    assert made.strategy.endswith("headtail_fallback")
-    assert made.text.startswith(LINES.split("\n")[0])
+    assert json.loads(made.text)
     assert made.tokens_out <= 400
-    assert shortened(LINES, order(), "auto→timeout_fallback").strategy == "auto→timeout_fallback"
+    assert made.secret
+    assert (
+        reduce("x " * 600, order({"max_upstream_chars": 1000, "max_result_tokens": 200})).strategy
+        == "headtail_fallback"
+    )
