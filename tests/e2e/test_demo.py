@@ -27,7 +27,7 @@ async def test_it_shows_real_calls_and_leaves_nothing(tmp_path: Path) -> None:
         "notes": "2025-11-25", "tickets": "2026-07-28",
     }  # fmt: skip
     assert seen["catalog"]["same_for_both_eras"]
-    assert seen["catalog"]["tools"] == 7
+    assert seen["catalog"]["tools"] == 9
     outcomes = {call["tool"]: call["outcome"] for call in seen["calls"]}
     assert outcomes.pop("tickets__close_ticket") == "error"
     assert set(outcomes.values()) == {"ok"}

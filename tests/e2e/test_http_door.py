@@ -79,7 +79,7 @@ async def test_what_is_not_there(home: Home, http: httpx2.AsyncClient) -> None:
 
 
 async def test_bodies(home: Home, http: httpx2.AsyncClient, control: Control) -> None:
-    home.configure({"up": control.server("up")})
+    home.configure({"up": control.server("up")}, pipeline={"enabled": False})
     async with home.serve() as gateway, gateway.client() as client:
         await client.open()
         await client.tools_with("up__echo")

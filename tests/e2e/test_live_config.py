@@ -148,7 +148,7 @@ async def test_a_broken_file_at_start(home: Home, control: Control) -> None:
     """With a last good state that is served; without one only our own tool, which says why."""
     home.config.write_text("no_such_key = 1\n")
     async with front(home, "stdio-handshake") as client:
-        assert list(await client.tools()) == ["remora"]
+        assert list(await client.tools()) == ["remora", "read_more", "feedback"]
         assert "no_such_key" in text(await client.call("remora", {"action": "health"}))
         assert "no_such_key" in client.greeting["instructions"] or "config" in client.greeting["instructions"]
     code, _, err = await home.cli("serve")

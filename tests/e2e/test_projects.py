@@ -21,7 +21,7 @@ def project(home: Home, content: str, name: str = "project") -> Path:
 
 
 async def servers_seen(client: Client) -> set[str]:
-    return {name.partition("__")[0] for name in await client.tools()} - {"remora"}
+    return {name.partition("__")[0] for name in await client.tools()} - {"remora", "read_more", "feedback"}
 
 
 ALLOW = '[project]\nname = "p"\n[servers]\nenabled = ["git"]\n[tools]\nhidden = ["git__m*"]\n'

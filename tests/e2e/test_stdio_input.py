@@ -87,7 +87,7 @@ async def test_what_needs_no_answer_gets_none(home: Home) -> None:
 
 
 async def test_a_line_of_5_mb_is_fine(home: Home, control: Control) -> None:
-    home.configure({"up": control.server("up")})
+    home.configure({"up": control.server("up")}, pipeline={"enabled": False})
     async with front(home, "stdio-handshake") as client:
         await client.tools_with("up__echo")
         assert len(text(await client.call("up__echo", {"text": "m" * 5_000_000}))) == 5_000_000
