@@ -37,7 +37,7 @@ async def mirrored(call: Call, arguments: Message) -> Message:
 
 @tool(**takes(path="string"), **READ_ONLY)
 async def read_file(call: Call, arguments: Message) -> Message:
-    return said(Path(arguments["path"]).read_bytes().decode())
+    return said(Path(arguments["path"]).read_bytes().decode())  # noqa: ASYNC240  (a script of the tests)
 
 
 @tool(**takes(name="string"), **READ_ONLY)
