@@ -240,14 +240,23 @@ async def test_the_standing_stream_brings_what_belongs_to_no_call():
         assert told.notified == [("notifications/tools/list_changed", {})]
 
 
-async def test_a_server_without_standing_stream_is_asked_once(monkeypatch):
+@pytest.mark.parametrize("answer", [status(405), status(200, {"no": "stream"})])
+async def test_a_server_without_standing_stream_is_asked_once(monkeypatch, answer):
     monkeypatch.setattr(http_client, "RETRY_SECONDS", 0)
-    async with port(GET=status(405)) as there, link_to(there) as link:
+    async with port(GET=answer) as there, link_to(there) as link:
         link.listen()
         await there.until("GET")
         await asyncio.gather(*link._tasks)
         assert len(there.requests) == 1
         assert link.lost is None
+
+
+async def test_a_standing_stream_tells_too_that_the_session_is_forgotten():
+    async with port(initialize=result({}, Mcp_Session_Id="s"), GET=status(404)) as there, link_to(there) as link:
+        await link.request("initialize", {}, Exchange())
+        link.listen()
+        await asyncio.gather(*link._tasks)
+        assert link.lost == "the server forgot the session (HTTP 404)"
 
 
 @pytest.mark.parametrize("url", ["https://user:pw@host:1/mcp?key=secret#x", "https://host:1/mcp"])

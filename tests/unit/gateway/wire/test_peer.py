@@ -49,6 +49,14 @@ async def test_answers_nobody_waits_for_are_dropped(stray):
     await pipe.says(id=1, result={"right": 1})
     await pipe.says(id=1, result={"late": 1})
     assert await call == {"right": 1}
+    assert pipe.peer._waiting == {}
+
+
+async def test_what_belongs_to_no_call_is_told_to_the_owner():
+    pipe = Pipe()
+    await pipe.says(method="notifications/message", params={"data": 1})
+    await pipe.says(method="notifications/tools/list_changed", params=[])
+    assert pipe.events.notified == [("notifications/message", {"data": 1}), ("notifications/tools/list_changed", {})]
 
 
 async def test_progress_carries_the_fronts_token_and_reaches_it_before_the_answer():

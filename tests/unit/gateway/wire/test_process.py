@@ -38,9 +38,7 @@ def owner() -> Owner:
 
 
 @pytest.fixture
-async def start(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Start]:
-    monkeypatch.setattr(process, "CLOSE_SECONDS", 0.2)
-    monkeypatch.setattr(process, "TERM_SECONDS", 0.1)
+async def start(owner: Owner) -> AsyncIterator[Start]:
     links: list[ProcessLink] = []
 
     async def start_one(*argv: str, env: dict[str, str] | None = None, cwd: str | None = None, limit: int = 1 << 20):
@@ -117,7 +115,9 @@ async def test_a_child_that_ends_with_its_input_is_not_killed(start, owner, tmp_
     assert (owner.ended, owner.lost) == ([link.pid], ["stopped by the gateway"])
 
 
-async def test_a_stubborn_child_and_its_own_children_are_ended(start, owner, tmp_path):
+async def test_a_stubborn_child_and_its_own_children_are_ended(start, owner, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr(process, "TERM_SECONDS", 0.05)
     os.mkfifo(tmp_path / "held")
     holding = await end_of(tmp_path / "held")
     script = f"trap '' TERM; exec 3>{tmp_path}/held; sleep 999 & echo up >&3; while :; do sleep 999; done"
