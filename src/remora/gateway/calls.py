@@ -276,7 +276,7 @@ def failure_text(server: str, problem: UpstreamError) -> str:
     what = {"timeout": "did not answer in time", "busy": "is busy", "outcome_unknown": "broke off",
             "result_too_large": "answered too much", "denied": "was not called"}  # fmt: skip
     text = f'remora: server "{server}" {what.get(problem.code, "is unavailable")} ({redact_text(str(problem))})'
-    return f"{text}; next attempt in {problem.retry_after:.0f} s" if problem.retry_after else text
+    return f"{text}; next attempt in {max(1, round(problem.retry_after))} s" if problem.retry_after else text
 
 
 def failure_data(server: str, tool: str, problem: UpstreamError, trace_id: str) -> Params:

@@ -95,9 +95,6 @@ class Catalog:
         """(server, its own tool name) → served name."""
         return {(entry.source.name, entry.original): served for served, entry in self.tools.items()}
 
-    def served_uri(self, server: str, original: str) -> str:
-        return self.moved.get(server, {}).get(original, original)
-
     def rewrite(self, server: str, value: Any) -> Any:
         """The same value with this server's moved URIs; the same object where there are none."""
         moved = self.moved.get(server)

@@ -78,8 +78,7 @@ def test_a_uri_another_server_has_already_moves():
         "test://a", "ui://panel", "rem://two/test%3A%2F%2Fa", "ui://two.panel", "test://own"
     ]  # fmt: skip
     assert made.resources["ui://two.panel"].original == "ui://panel"
-    assert made.served_uri("two", "test://a") == "rem://two/test%3A%2F%2Fa"
-    assert made.served_uri("one", "test://a") == made.served_uri("three", "test://a") == "test://a"
+    assert made.moved == {"two": {"test://a": "rem://two/test%3A%2F%2Fa", "ui://panel": "ui://two.panel"}}
 
 
 def test_a_moved_uri_is_moved_wherever_the_server_says_it():

@@ -74,7 +74,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Beside the result, for people; never on stdout."""
         if not self.quiet:
-            click.echo(f"remora: {text}", err=True)
+            click.echo(f"remora: {_shown(text)}", err=True)
 
     def failed(self, problem: RemoraError, hint: str = "") -> None:
         from remora.privacy.output import redact_mapping
@@ -94,7 +94,7 @@ class Terminal:
                 ]  # fmt: skip
             self.print_json(document)
             return
-        click.echo(f"{self.paint('remora:', 'red', sys.stderr)} {message}", err=True)
+        click.echo(f"{self.paint('remora:', 'red', sys.stderr)} {_shown(message)}", err=True)
         if hint:
             click.echo(hint, err=True)
 
@@ -147,3 +147,10 @@ def common(command: F) -> F:
 def secrets_option(command: F) -> F:
     """For commands that show configuration."""
     return _shared("--show-secrets", is_flag=True, help="Show secrets as they are (in a terminal only).")(command)
+
+
+def _shown(text: str) -> str:
+    """Lines as they are; what a server or a client put between them gives no orders to the terminal."""
+    from remora.telemetry.accounting import printable
+
+    return "\n".join(printable(line) for line in text.split("\n"))

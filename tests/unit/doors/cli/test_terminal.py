@@ -116,3 +116,12 @@ def test_warnings_of_the_configuration_are_told(
     monkeypatch.setenv("REMORA_GATEWAY__MAX_RETRYS", "1")
     assert Terminal(home=tmp_path).loaded().config.servers == {}
     assert "did you mean REMORA_GATEWAY__MAX_RETRIES" in capsys.readouterr().err
+
+
+def test_what_a_server_says_gives_no_orders_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().failed(RpcError(-32000, "first\x1b[2J\nsecond"))
+    Terminal().note("loud\x07")
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "\x07" not in said
+    assert "first?[2J\nsecond" in said
